@@ -6,3 +6,4 @@ pub(super) mod baselines;
 pub(super) mod defaults;
 pub(super) mod own_disk;
 pub(super) mod quoted;
+pub(super) mod seeds;

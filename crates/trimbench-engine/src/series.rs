@@ -3,7 +3,7 @@
 //! Every command counts in one point; a point is a mean over its range, never a sample.
 
 use trimbench_core::units::index;
-use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant, Nanos};
+use trimbench_core::{BlockCommand, BlockSize, Bytes, FileCommand, Instant, Nanos};
 use trimbench_results::{Series, Step};
 
 use crate::runner::{Observer, Sample};
@@ -86,14 +86,31 @@ impl PassSeries {
     }
 }
 
+impl PassSeries {
+    #[inline]
+    fn wrote(&mut self, start: u64, length: Bytes, ended: Instant) {
+        let part = &mut self.parts[index(start / self.part)];
+        part.0 += length.0;
+        part.1 = part.1.max(ended);
+    }
+}
+
 impl Observer<BlockCommand> for PassSeries {
     #[inline]
     fn observe(&mut self, sample: &Sample<BlockCommand>) {
         if let BlockCommand::Write { range, .. } = sample.command {
             let start = range.start().0 * self.logical_block.bytes().0;
-            let part = &mut self.parts[index(start / self.part)];
-            part.0 += range.length().bytes(self.logical_block).0;
-            part.1 = part.1.max(sample.completed);
+            self.wrote(start, range.length().bytes(self.logical_block), sample.completed);
+        }
+    }
+}
+
+/// Of a pass over a file: its offsets are the addresses.
+impl Observer<FileCommand> for PassSeries {
+    #[inline]
+    fn observe(&mut self, sample: &Sample<FileCommand>) {
+        if let FileCommand::Write { offset, length, .. } = sample.command {
+            self.wrote(offset.0, length, sample.completed);
         }
     }
 }

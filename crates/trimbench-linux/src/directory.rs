@@ -213,6 +213,13 @@ impl DirectoryTarget {
         self.promised
     }
 
+    /// What a run in this directory might write to files by now, for a forecast: free space less
+    /// the reserve. `None` where that cannot be known.
+    pub fn room_in(parent: &Path) -> Option<Bytes> {
+        let (free, reserve) = free_and_reserve(&rustix::fs::statvfs(parent).ok()?);
+        Some(free.saturating_sub(reserve))
+    }
+
     /// The way that discards of deleted files take, and what is in it.
     pub fn discard_path(&self) -> DirectoryDiscardPath {
         self.discard_path
@@ -465,12 +472,16 @@ fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, Problem> {
     Ok(cleaned)
 }
 
+/// What is free in the filesystem of a directory, and the reserve of it that is never used.
+fn free_and_reserve(status: &rustix::fs::StatVfs) -> (Bytes, Bytes) {
+    let bytes = |count: u64| Bytes(count.saturating_mul(status.f_frsize));
+    (bytes(status.f_bavail), reserve_of(bytes(status.f_blocks)))
+}
+
 fn room(parent: &Path, promised: Bytes) -> Result<Medium, Problem> {
     let status =
         rustix::fs::statvfs(parent).map_err(|errno| not_writable(parent, errno_of(errno)))?;
-    let bytes = |count: u64| Bytes(count.saturating_mul(status.f_frsize));
-    let (size, free) = (bytes(status.f_blocks), bytes(status.f_bavail));
-    let reserve = reserve_of(size);
+    let (free, reserve) = free_and_reserve(&status);
     let available = free.saturating_sub(reserve).saturating_sub(promised);
     if available < LEAST_AVAILABLE {
         return Err(Problem::NearlyFull { path: parent.to_owned(), free, reserve, promised });

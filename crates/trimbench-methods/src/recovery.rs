@@ -1,11 +1,13 @@
 //! `recovery`: does TRIM give a fragmented drive its speed back?
 //!
 //! Sequential passes over a fresh drive, over one fragmented by random writes, over the same again
-//! (which heals a part), and over one that was fragmented and then trimmed. The procedure, its
-//! parameters and what it cannot show are in `docs/methods/recovery.md`. Source: \[S2\].
+//! (which heals a part), and over one that was fragmented and then trimmed. On files the free space
+//! of a filesystem takes the drive's place. The procedure, its parameters and what it cannot show
+//! are in `docs/methods/recovery.md`. Source: \[S2\].
 
 mod analysis;
 mod charts;
+mod files;
 mod metrics;
 mod options;
 mod session;
@@ -17,16 +19,21 @@ pub use options::{Recovery, Torture};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;
-use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
+use trimbench_core::{BlockSize, Bytes, Capabilities, Data, Medium, Nanos, Opened, Ppm, Support};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
-    read_method, settings,
+    NEEDS_A_DIRECTORY, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
 const SPACE: Bytes = Bytes::mib(16);
+
+/// What it says of a directory without that option.
+const NEEDS_FREE_SPACE: &str = "it writes to a whole device, unless `--set free-space=90%` has it \
+    write over the free space of a filesystem; name an emulated drive (`sim:NAME`), a block \
+    device or an image file, or set that";
 
 impl MethodDefinition for Recovery {
     const INFO: MethodInfo = MethodInfo {
@@ -52,12 +59,15 @@ impl Method for Recovery {
     }
 
     fn emulated_capacity(&self) -> Option<Bytes> {
-        self.span.emulated_capacity()
+        if self.free_space.is_some() { None } else { self.span.emulated_capacity() }
     }
 
     /// What a run takes at the most; a torture that lasts by time writes `rate` bytes a second.
     fn demand(&self, capacity: Bytes, rate: u64) -> Demand {
-        let span = self.span.on(capacity, BlockSize::SECTOR);
+        let span = match self.free_space {
+            Some(share) => files::span(self, share, capacity),
+            None => self.span.on(capacity, BlockSize::SECTOR),
+        };
         let written = self.written(span, rate);
         let rests = self.rest.times(self.writes().0 + 3);
         let time = Nanos::from_seconds(written as f64 / rate as f64) + rests;
@@ -65,6 +75,12 @@ impl Method for Recovery {
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+        if let Some(share) = self.free_space {
+            return self.fits_files(share, capabilities);
+        }
+        if let Medium::Directory { .. } = capabilities.medium {
+            return Err(NEEDS_FREE_SPACE.to_owned());
+        }
         settings::fits(capabilities, SPACE, &[self.pass_size, self.access])?;
         if capabilities.discard == Support::None {
             let reason = "the device takes no TRIM, and what TRIM gives back is the question; \
@@ -75,10 +91,38 @@ impl Method for Recovery {
     }
 
     fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
+        if self.free_space.is_some() {
+            return files::run(self, on, session);
+        }
         on.on_device(|device| session::run(self, device, session))
     }
 
     fn analyse(&self, steps: &mut Vec<Step>, _: &Rng) -> Findings {
         analyse(steps)
+    }
+}
+
+impl Recovery {
+    /// Whether it can write over this share of the free space.
+    fn fits_files(&self, share: Ppm, capabilities: &Capabilities) -> Result<(), String> {
+        let Medium::Directory { available, .. } = capabilities.medium else {
+            return Err(format!("`free-space` is of a filesystem; {NEEDS_A_DIRECTORY}"));
+        };
+        if self.torture == Torture::Steady {
+            return Err("on files `torture` is a share or a time, as `--set torture=100%`".into());
+        }
+        if self.data != Data::Random || self.compare_data.is_some() {
+            return Err("files are written with random data only: leave out `data` and \
+                        `compare-data`"
+                .to_owned());
+        }
+        let least = SPACE.max(self.pass_size).max(self.access);
+        if files::span(self, share, available) < least {
+            return Err(format!(
+                "{share} of the {available} that may be written is less than {least}; free some \
+                 space (a reserve of the filesystem is never used), or give a larger share"
+            ));
+        }
+        Ok(())
     }
 }

@@ -59,11 +59,14 @@ impl Method for Settle {
         let loads = self.loads_per_point();
         let points = (self.ranges.len() * self.written.len()) as u64;
         let before: u64 = self.written.iter().map(|share| share.of(span.0)).sum();
+        let halvings = u64::from(self.idle_halvings);
+        let most = self.written.iter().map(|share| share.of(span.0)).max().unwrap_or(0);
         let before = before.saturating_mul(self.ranges.len() as u64 * loads);
-        let windows = self.window.times(points * loads);
+        let before = before.saturating_add(most.saturating_mul(halvings));
+        let windows = self.window.times(points * loads + halvings);
         let assumed = trimbench_core::units::rounded(windows.seconds() * rate as f64);
         // Emptied, and before the TRIM; a twin rests after it too.
-        let rests = self.rest.times(points * (2 * loads + (loads - 1)));
+        let rests = self.rest.times(points * (2 * loads + (loads - 1)) + 2 * halvings);
         let filling = Nanos::from_seconds(before as f64 / rate as f64);
         Demand { written: Bytes(before.saturating_add(assumed)), time: windows + rests + filling }
     }

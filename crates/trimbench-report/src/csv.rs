@@ -9,7 +9,7 @@
 use std::fmt::Display;
 
 use ::csv::{Terminator, WriterBuilder};
-use trimbench_results::{Interval, RunRecord, Session, Step};
+use trimbench_results::{DriveOrder, Interval, RunRecord, Session, Step};
 
 #[cfg(test)]
 mod tests;
@@ -34,16 +34,31 @@ const UNITS: [(&str, &str); 14] = [
 
 /// The record's tables: file names and contents.
 pub fn csv(record: &RunRecord) -> Vec<(&'static str, String)> {
+    tables(&record.sessions.iter().enumerate().collect::<Vec<_>>())
+}
+
+/// The same with the sessions in the order of their drives, of the record with this index.
+pub fn csv_in_order(
+    record: &RunRecord,
+    index: usize,
+    order: &DriveOrder,
+) -> Vec<(&'static str, String)> {
+    let mut sessions: Vec<_> = record.sessions.iter().enumerate().collect();
+    order.sort(&mut sessions, |(_, session)| (index, *session));
+    tables(&sessions)
+}
+
+/// The tables of these sessions, each with its index in the record.
+fn tables(sessions: &[(usize, &Session)]) -> Vec<(&'static str, String)> {
     vec![
-        ("figures.csv", figures(record)),
-        ("steps.csv", steps(record)),
-        ("series.csv", series(record)),
+        ("figures.csv", figures(sessions)),
+        ("steps.csv", steps(sessions)),
+        ("series.csv", series(sessions)),
     ]
 }
 
-fn figures(record: &RunRecord) -> String {
-    let sessions = record.sessions.iter().enumerate();
-    let rows = sessions.flat_map(|(index, session)| {
+fn figures(sessions: &[(usize, &Session)]) -> String {
+    let rows = sessions.iter().flat_map(|&(index, session)| {
         session.figures.iter().map(move |figure| {
             let interval = |end: fn(Interval) -> f64| optional(figure.interval.map(end));
             [
@@ -75,8 +90,8 @@ fn figures(record: &RunRecord) -> String {
 }
 
 /// What was set and what was measured, a line each.
-fn steps(record: &RunRecord) -> String {
-    let rows = all_steps(record).flat_map(|(index, step)| {
+fn steps(sessions: &[(usize, &Session)]) -> String {
+    let rows = all_steps(sessions).flat_map(|(index, step)| {
         let set = step.parameters.iter().map(|entry| ("parameter", entry));
         let measured = step.metrics.iter().map(|entry| ("metric", entry));
         set.chain(measured).map(move |(role, (key, value))| {
@@ -95,8 +110,8 @@ fn steps(record: &RunRecord) -> String {
     table(["session", "step", "kind", "role", "key", "value", "unit", "caveats"], rows)
 }
 
-fn series(record: &RunRecord) -> String {
-    let all = all_steps(record).flat_map(|(index, step)| {
+fn series(sessions: &[(usize, &Session)]) -> String {
+    let all = all_steps(sessions).flat_map(|(index, step)| {
         step.series.iter().map(move |(name, series)| (index, step, name, series))
     });
     let rows = all.flat_map(|(index, step, name, series)| {
@@ -115,9 +130,11 @@ fn series(record: &RunRecord) -> String {
     table(["session", "step", "series", "x", "x_unit", "y", "y_unit"], rows)
 }
 
-fn all_steps(record: &RunRecord) -> impl Iterator<Item = (usize, &Step)> {
-    let sessions = record.sessions.iter().enumerate();
-    sessions.flat_map(|(index, session)| session.steps.iter().map(move |step| (index, step)))
+fn all_steps<'a>(sessions: &[(usize, &'a Session)]) -> impl Iterator<Item = (usize, &'a Step)> {
+    let steps = |&(index, session): &(usize, &'a Session)| {
+        session.steps.iter().map(move |step| (index, step))
+    };
+    sessions.iter().flat_map(steps)
 }
 
 /// The ids on the figure and on its session, each once.

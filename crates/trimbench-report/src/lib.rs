@@ -27,7 +27,7 @@ mod words;
 
 use trimbench_results::number;
 
-pub use csv::csv;
+pub use csv::{csv, csv_in_order};
 pub use files::{CONTEXT_MARK, FIGURE_MARK, PAGE_MARK, figure_files, header_line};
 pub use grid::{Grid, GridColumn};
 pub use method::{MethodView, MethodViews};
@@ -35,5 +35,5 @@ pub use page::{PageContext, VerdictSection, page};
 pub use source::PageSource;
 pub use style::Style;
 pub use svg::DrawError;
-pub use terminal::{Detail, sparkline, terminal};
+pub use terminal::{Detail, sparkline, terminal, terminal_in_order};
 pub use words::effect_words;

@@ -1,6 +1,7 @@
 //! A method in a report: its sessions and its charts. First comes the headline of every target,
 //! then what the method draws itself; if this version does not know the method, every curve.
 
+use trimbench_results::DriveOrder;
 use trimbench_results::chart::{Axis, Chart, ChartSeries, LabelledSession};
 
 #[cfg(test)]
@@ -24,17 +25,29 @@ pub(crate) struct ReportedMethod<'a> {
     pub(crate) id: &'a str,
     pub(crate) sessions: Vec<LabelledSession<'a>>,
     pub(crate) view: Option<MethodView>,
+    /// What the sessions are in the order of, if not of their values.
+    order: Option<String>,
 }
 
 impl<'a> ReportedMethod<'a> {
-    /// The methods of these sessions, in the order in which they come first.
-    pub(crate) fn of(sessions: &[LabelledSession<'a>], views: MethodViews) -> Vec<Self> {
+    /// The methods of these sessions, in the order in which they come first. The sessions of each
+    /// are in this order, if there is one.
+    pub(crate) fn of(
+        sessions: &[LabelledSession<'a>],
+        views: MethodViews,
+        order: Option<&DriveOrder>,
+    ) -> Vec<Self> {
         let mut methods: Vec<Self> = Vec::new();
         for one in sessions {
             let id = one.session.plan.method.as_str();
             match methods.iter_mut().find(|method| method.id == id) {
                 Some(method) => method.sessions.push(one.clone()),
-                None => methods.push(Self { id, sessions: vec![one.clone()], view: views(id) }),
+                None => methods.push(Self {
+                    id,
+                    sessions: vec![one.clone()],
+                    view: views(id),
+                    order: order.map(DriveOrder::words),
+                }),
             }
         }
         methods
@@ -80,7 +93,10 @@ impl<'a> ReportedMethod<'a> {
         let (_, first) = *found.peek()?;
         let (mut alike, others): (Vec<_>, Vec<_>) =
             found.partition(|(_, it)| it.unit == first.unit && it.id == first.id);
-        alike.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
+        let order = self.order.as_deref().unwrap_or("the values");
+        if self.order.is_none() {
+            alike.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
+        }
         let names = alike.iter().map(|(label, _)| (*label).clone()).collect();
         let mut chart = Chart::new(
             format!("{}-headline", self.id),
@@ -89,10 +105,10 @@ impl<'a> ReportedMethod<'a> {
             Axis::linear(&first.title, &first.unit),
         );
         chart.horizontal = true;
-        chart.describe(
-            "One bar for each target, in the order of the values; a thin line over a \
-            bar is its interval. Hollow bars are not told apart from nothing.",
-        );
+        chart.describe(&format!(
+            "One bar for each target, in the order of {order}; a thin line over a bar is its \
+             interval. Hollow bars are not told apart from nothing.",
+        ));
         let figures: Vec<_> = alike.iter().map(|(_, figure)| Some(*figure)).collect();
         chart.curve(ChartSeries::figure_bars(&first.title, &figures));
         let instead = others.iter().map(|(label, it)| format!("{label} has {} instead.", it.title));

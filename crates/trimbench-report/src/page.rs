@@ -18,7 +18,7 @@ use serde::Serialize;
 use trimbench_results::chart::{
     Chart, ChartKind, ChartSeries, LabelledSession, POINTS_MAX, thin, thin_series,
 };
-use trimbench_results::{RunRecord, Verdict};
+use trimbench_results::{DriveOrder, RunRecord, Verdict};
 
 use crate::labels::labelled;
 use crate::method::{MethodViews, ReportedMethod};
@@ -60,16 +60,25 @@ pub struct PageContext {
     pub verdicts: Vec<VerdictSection>,
     /// The charts of every method.
     pub charts: Vec<Chart>,
+    /// The order of the drives, if it is another than that of their values.
+    #[serde(skip)]
+    pub order: Option<DriveOrder>,
 }
 
 impl PageContext {
     /// The verdicts and charts of these records.
     pub fn of(sources: &[PageSource], views: MethodViews) -> Self {
-        let sessions = labelled(sources);
-        let methods = ReportedMethod::of(&sessions, views);
+        Self::in_order(sources, views, None)
+    }
+
+    /// The same with the drives in this order.
+    pub fn in_order(sources: &[PageSource], views: MethodViews, order: Option<DriveOrder>) -> Self {
+        let sessions = ordered(sources, order.as_ref());
+        let methods = ReportedMethod::of(&sessions, views, order.as_ref());
         Self {
             verdicts: verdict::verdicts(&sessions, sources),
             charts: methods.iter().flat_map(ReportedMethod::charts).collect(),
+            order,
         }
     }
 
@@ -118,16 +127,18 @@ pub fn page(
     figures: &[String],
 ) -> String {
     assert_eq!(context.charts.len(), figures.len(), "there is a figure of each chart");
-    let sessions = labelled(sources);
+    let order = context.order.as_ref();
+    let sessions = ordered(sources, order);
     let drawn = context.charts.iter().zip(figures);
     let drawn = drawn.map(|(chart, svg)| (chart.id.as_str(), figure(chart, svg))).collect();
-    let methods = ReportedMethod::of(&sessions, views);
+    let methods = ReportedMethod::of(&sessions, views, order);
     let title = title(&sessions);
     let baseline = baseline::section(sources);
     let body = html! {
         header {
             h1 { (title) }
             p.lead { (sources::summary(sources)) }
+            @if let Some(order) = order { p { "Order of " (order.words()) "." } }
             (controls())
         }
         (sources::messages(sources))
@@ -154,6 +165,15 @@ pub fn page(
         script { (PreEscaped(SCRIPT)) }
     };
     document(&title, &body).into_string()
+}
+
+/// The sessions with their labels, those of a drive where the order has it.
+fn ordered<'a>(sources: &'a [PageSource], order: Option<&DriveOrder>) -> Vec<LabelledSession<'a>> {
+    let mut sessions = labelled(sources);
+    if let Some(order) = order {
+        order.sort(&mut sessions, |it| (it.source, it.session));
+    }
+    sessions
 }
 
 fn document(title: &str, body: &Markup) -> Markup {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use trimbench_core::units::{Bytes, rounded};
-use trimbench_results::{Outcome, RunRecord, Session, Step};
+use trimbench_results::{DriveOrder, Outcome, RunRecord, Session, Step};
 
 use self::picture::picture;
 pub use self::picture::sparkline;
@@ -53,9 +53,29 @@ pub enum Detail {
 
 /// The report; lines end in line feeds, the last one too.
 pub fn terminal(record: &RunRecord, detail: Detail, style: Style) -> String {
+    told(record, detail, style, None)
+}
+
+/// The same with the drives in an order, of the record with this index.
+pub fn terminal_in_order(
+    record: &RunRecord,
+    detail: Detail,
+    style: Style,
+    (index, order): (usize, &DriveOrder),
+) -> String {
+    let mut record = record.clone();
+    order.sort(&mut record.sessions, |session| (index, session));
+    told(&record, detail, style, Some(order))
+}
+
+/// The report; its headlines by value, or as the sessions come in this order.
+fn told(record: &RunRecord, detail: Detail, style: Style, order: Option<&DriveOrder>) -> String {
     let notes = Notes::of(record);
     let mut lines = head(record, detail, style);
-    for group in headlines::groups(record) {
+    if let Some(order) = order {
+        lines.extend(style.labelled("", 0, &order.words()));
+    }
+    for group in headlines::groups(record, order.is_none()) {
         lines.push(String::new());
         lines.extend(group.table(record, &notes, style));
         if detail == Detail::Summary {

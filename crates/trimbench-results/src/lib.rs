@@ -16,6 +16,7 @@ pub mod histogram;
 pub mod limits;
 pub mod metric;
 pub mod number;
+pub mod order;
 pub mod record;
 pub mod role;
 pub mod statistics;
@@ -29,6 +30,7 @@ pub use compare::{ChangeLimit, Comparison, Effect, MetricChange, Pair, compare};
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{Limit, LimitError, LimitOutcome};
 pub use metric::{Direction, Metric};
+pub use order::{DriveOrder, OrderError};
 pub use record::{
     Figure, Interval, KeptStep, Outcome, PlannedSession, Program, Provenance, RecordError,
     RunRecord, SCHEMA, Salvaged, Series, Session, Step, TargetRecord,

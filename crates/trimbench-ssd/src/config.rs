@@ -256,12 +256,20 @@ impl SsdConfig {
 
     /// Superblocks that the collector works with, its reserve included: all but those of a fixed
     /// SLC cache. There is one more beside an SLC cache of either kind, for the host then has two
-    /// superblocks open, and two more where hot data is separated, for the collector has, too.
+    /// superblocks open, and two more where hot data is separated, for the collector has, too; so
+    /// it has where a cache is reorganised.
     pub fn superblocks(&self) -> u64 {
         let exported = self.exported_units();
         let physical = exported + self.over_provisioning.of(exported);
-        let second = u64::from(self.slc_cache.is_some()) + 2 * u64::from(self.gc.separate_hot);
+        let second = u64::from(self.slc_cache.is_some())
+            + u64::from(self.reorganises())
+            + 2 * u64::from(self.gc.separate_hot);
         physical.div_ceil(self.superblock_units()) + RESERVE_SUPERBLOCKS + second
+    }
+
+    /// Whether there is an SLC cache that shrinks as `WhenFull::Reorganise` says.
+    pub(crate) fn reorganises(&self) -> bool {
+        self.slc_cache.as_ref().is_some_and(|cache| cache.when_full == WhenFull::Reorganise)
     }
 
     /// Superblocks of a fixed SLC cache, beyond the others.

@@ -74,11 +74,13 @@ pub(crate) struct GarbageCollector {
     timed: bool,
     /// Where the next unit that it moves goes.
     frontier: Frontier,
-    /// The region to which that one belongs, where hot data is separated; else always cold.
+    /// The region to which that one belongs, where data are separated; else always cold.
     region: Region,
     /// That of the other region, which is not in use.
     parked: Frontier,
     separates: bool,
+    /// Whether what is folded is warm, and apart from what else is moved.
+    folds_apart: bool,
     program_units: u32,
     /// Free superblocks below which a host write collects first.
     low: u64,
@@ -104,6 +106,7 @@ impl GarbageCollector {
             region: Region::Cold,
             parked: Frontier::default(),
             separates: config.gc.separate_hot,
+            folds_apart: config.reorganises(),
             program_units: u32::try_from(config.program_units()).expect("checked geometry"),
             low,
             high: config.gc.idle_free_target.of(config.superblocks()).max(low + 1),
@@ -224,10 +227,13 @@ impl GarbageCollector {
         counters: &mut DriveCounters,
     ) {
         self.owe_map_updates(victim, mapping, nand, counters);
-        if self.separates {
-            self.direct(mapping.region(victim));
-        }
         let cached = mapping.is_cache(victim);
+        if self.folds_apart {
+            self.direct(if cached { Region::Warm } else { Region::Cold });
+        } else if self.separates {
+            let hot = mapping.region(victim) == Region::Hot;
+            self.direct(if hot { Region::Warm } else { Region::Cold });
+        }
         let (base, from) = (victim * mapping.superblock_units(), mapping.fill(victim));
         let mut moved = 0;
         for word in 0..mapping.valid_words(victim).len() {
@@ -261,9 +267,8 @@ impl GarbageCollector {
         }
     }
 
-    /// Puts the frontier to use to which what is moved out of this region belongs.
-    fn direct(&mut self, from: Region) {
-        let region = if from == Region::Hot { Region::Warm } else { Region::Cold };
+    /// Puts the frontier of this region to use.
+    fn direct(&mut self, region: Region) {
         if region != self.region {
             self.region = region;
             std::mem::swap(&mut self.frontier, &mut self.parked);

@@ -114,13 +114,18 @@ pub(crate) struct ReportArgs {
     /// Write figures, steps and series as CSV files into this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,
+    /// Put the drives into the order of a method's headline, or of one of its figures, the best
+    /// first; in tables, on the page and in its charts.
+    #[arg(long, value_name = "METHOD[.FIGURE]")]
+    pub(crate) order_by: Option<String>,
     /// Replace existing files that trimbench did not write; a record is never replaced.
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Print instead, for each repetition, the line that this version of PostMark would have
     /// printed with `set report terse`, including its faults.
     #[arg(long, value_enum, value_name = "VERSION",
-        conflicts_with_all = ["html", "figures", "context", "csv", "overwrite", "output_format"])]
+        conflicts_with_all =
+            ["html", "figures", "context", "csv", "order_by", "overwrite", "output_format"])]
     pub(crate) compat: Option<Compat>,
     /// Format of stdout: tables for people, the records, or a line for each figure.
     #[arg(long, value_enum, default_value_t)]

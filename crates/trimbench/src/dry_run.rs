@@ -8,6 +8,7 @@ use trimbench_devices::{
     Consent, DeviceOutlook, EmulatedSpec, TargetError, TargetSpec, inspect_device,
 };
 use trimbench_engine::Demand;
+use trimbench_linux::DirectoryTarget;
 use trimbench_results::PlannedSession;
 
 use crate::failure::Failure;
@@ -76,6 +77,8 @@ struct Outlook<'a> {
     ideal: Capabilities,
     /// What it holds; `None` where it must be asked for.
     capacity: Option<Bytes>,
+    /// What a directory has room for by now.
+    room: Option<Bytes>,
     /// The emulated drives of which it is made, and how many.
     drives: Option<(&'a EmulatedSpec, usize)>,
     device: Option<DeviceOutlook>,
@@ -96,9 +99,10 @@ impl<'a> Outlook<'a> {
             },
             TargetSpec::Modelled(spec) => Self::modelled(spec.drive(), 1, spec.drive().capacity()),
             TargetSpec::Pool(spec) => Self::modelled(spec.drive(), spec.drives(), spec.room()),
-            TargetSpec::Directory(_) => Self {
+            TargetSpec::Directory(path) => Self {
                 ideal: ideal_directory(Bytes(u64::MAX)),
                 capacity: None,
+                room: DirectoryTarget::room_in(path),
                 drives: None,
                 device: None,
                 destroys: "nothing: works in a directory of its own",
@@ -117,11 +121,17 @@ impl<'a> Outlook<'a> {
         })
     }
 
+    /// What demands are asked for: its capacity, or the room for files.
+    fn measure(&self) -> Bytes {
+        self.capacity.or(self.room).unwrap_or(Bytes(0))
+    }
+
     /// A filesystem over emulated drives, whose files may take so many bytes at most.
     fn modelled(drive: &'a EmulatedSpec, count: usize, capacity: Bytes) -> Self {
         Self {
             ideal: ideal_directory(capacity),
             capacity: Some(capacity),
+            room: None,
             drives: Some((drive, count)),
             device: None,
             destroys: "nothing: filesystem and drive are models",
@@ -138,6 +148,7 @@ impl<'a> Outlook<'a> {
         Self {
             ideal: ideal(device.capacity),
             capacity: Some(device.capacity),
+            room: None,
             drives: None,
             device: Some(device),
             destroys: "everything on it",
@@ -151,7 +162,7 @@ impl Session {
     pub(crate) fn rough_demand(&self, consent: &Consent, rate: u64) -> Option<Demand> {
         let outlook = Outlook::of(&self.target, consent).ok()?;
         self.method.fits(&outlook.ideal).ok()?;
-        let of = outlook.capacity.unwrap_or(Bytes(0));
+        let of = outlook.measure();
         let on_files = self.target.is_filesystem();
         Some(if on_files {
             self.method.demand_on_filesystems(of, rate)
@@ -245,7 +256,7 @@ impl Session {
         outlook: &Outlook<'_>,
         rate: u64,
     ) -> Option<Demand> {
-        let of = outlook.capacity.unwrap_or(Bytes(0));
+        let of = outlook.measure();
         let demand = match &self.target {
             target if target.is_filesystem() => Ok(self.method.demand_on_filesystems(of, rate)),
             _ => self.method.demand_with_traces(of, rate, &TraceFiles),

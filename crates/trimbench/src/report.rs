@@ -11,7 +11,7 @@ use trimbench_linux::OutputDirectory;
 use trimbench_methods::METHODS;
 use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK, PageContext};
 use trimbench_report::{PageSource, figure_files, header_line};
-use trimbench_results::RunRecord;
+use trimbench_results::{DriveOrder, RunRecord};
 
 use crate::args::{OutputFormat, ReportArgs};
 use crate::failure::Failure;
@@ -22,7 +22,9 @@ use crate::store::{PAGE, Store};
 /// `trimbench report`.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     let (sources, unread) = sources(&args.runs)?;
-    let files = files(args, &sources)?;
+    let order = args.order_by.as_deref().map(|text| ordered(text, &sources)).transpose()?;
+    let order = order.as_ref();
+    let files = files(args, &sources, order)?;
     // Nothing is written before it is known that all of it may be.
     let files: Vec<(Destination, String)> =
         files.into_iter().map(|file| file.placed(args.overwrite)).collect::<Result<_, _>>()?;
@@ -35,9 +37,12 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         data(&joined(written));
     } else if !stdout {
         let is_one = sources.len() < 2;
-        let readable = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
-        readable.for_each(|(source, record)| {
-            SourceRecord { name: &source.name, record, is_one }.print(args.output_format);
+        let readable = sources.iter().enumerate();
+        let readable =
+            readable.filter_map(|(index, it)| Some((index, &it.name, it.record.as_ref()?)));
+        readable.for_each(|(index, name, record)| {
+            let order = order.map(|order| (index, order));
+            SourceRecord { name, record, is_one, order }.print(args.output_format);
         });
     }
     let invalid =
@@ -74,14 +79,34 @@ impl ReportFile {
     }
 }
 
+/// The order that was asked for.
+fn ordered(text: &str, sources: &[PageSource]) -> Result<DriveOrder, Failure> {
+    let records: Vec<Option<&RunRecord>> =
+        sources.iter().map(|source| source.record.as_ref()).collect();
+    DriveOrder::by(text, &records).map_err(|error| {
+        let hint = error.hint();
+        Failure::usage(anyhow::Error::new(error).context(format!("`--order-by {text}`")))
+            .with_hint(hint)
+    })
+}
+
 /// Every file that is asked for. Charts are made once for all of them.
-fn files(args: &ReportArgs, sources: &[PageSource]) -> Result<Vec<ReportFile>, Failure> {
+fn files(
+    args: &ReportArgs,
+    sources: &[PageSource],
+    order: Option<&DriveOrder>,
+) -> Result<Vec<ReportFile>, Failure> {
     let mut files = Vec::new();
     if let Some(path) = &args.csv {
-        for (source, folder) in sources.iter().zip(folders(path, sources.len())) {
+        let folders = folders(path, sources.len());
+        for (index, (source, folder)) in sources.iter().zip(folders).enumerate() {
             let Some(record) = &source.record else { continue };
             let directory = directory(&folder)?;
-            for (name, table) in trimbench_report::csv(record) {
+            let tables = match order {
+                Some(order) => trimbench_report::csv_in_order(record, index, order),
+                None => trimbench_report::csv(record),
+            };
+            for (name, table) in tables {
                 let mark = header_line(&table).to_owned();
                 files.push(ReportFile::new((Some(&directory), Path::new(name)), table, &mark));
             }
@@ -90,7 +115,7 @@ fn files(args: &ReportArgs, sources: &[PageSource]) -> Result<Vec<ReportFile>, F
     if args.html.is_none() && args.figures.is_none() && args.context.is_none() {
         return Ok(files);
     }
-    let context = PageContext::of(sources, view);
+    let context = PageContext::in_order(sources, view, order.cloned());
     if let Some(path) = &args.context {
         files.push(ReportFile::new((None, path), context.to_json(), CONTEXT_MARK));
     }
@@ -176,11 +201,16 @@ struct SourceRecord<'a> {
     record: &'a RunRecord,
     /// Whether the report is of this record only.
     is_one: bool,
+    /// Its index, and the order of the drives.
+    order: Option<(usize, &'a DriveOrder)>,
 }
 
 impl Printed for SourceRecord<'_> {
     fn human(&self) -> String {
-        let text = |detail| trimbench_report::terminal(self.record, detail, style());
+        let text = |detail| match self.order {
+            Some(order) => trimbench_report::terminal_in_order(self.record, detail, style(), order),
+            None => trimbench_report::terminal(self.record, detail, style()),
+        };
         if self.is_one {
             return text(Detail::Full);
         }

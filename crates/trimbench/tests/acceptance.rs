@@ -52,6 +52,7 @@ claims! {
     kernels_3
     kernels_4
     truth_3
+    truth_7
     answer_2
 }
 

@@ -99,6 +99,9 @@ pub(super) fn slc_cache(rng: &mut Rng, it: &mut Scenario) {
         SlcMode::Fixed => 0,
         SlcMode::Dynamic => narrow(between(rng, 0, spare.into())),
     };
+    let ways = [WhenFull::Direct, WhenFull::Fold, WhenFull::Reorganise];
+    // The last one needs a minimum.
+    let ways = if minimum > 0 { &ways[..] } else { &ways[..2] };
     drive.slc_cache = Some(SlcCacheConfig {
         mode,
         size,
@@ -106,7 +109,7 @@ pub(super) fn slc_cache(rng: &mut Rng, it: &mut Scenario) {
         bits_per_cell,
         program: micros(rng, 10, 500),
         read: micros(rng, 1, 50),
-        when_full: pick(rng, &[WhenFull::Direct, WhenFull::Fold]),
+        when_full: pick(rng, ways),
         fold_idle_after: micros(rng, 0, 100_000),
     });
 }

@@ -41,9 +41,9 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("freezes {}", faults.freeze_on_discard.0 > 0));
         seen.insert(format!("fails {}", faults.fail_from.is_some()));
     }
-    // The modes, three arbitrations, three reads, two media, three starts, four caches and none,
+    // The modes, three arbitrations, three reads, two media, three starts, five caches and none,
     // and both of ten.
-    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 3 + 2 + 3 + 5 + 2 * 10, "{seen:?}");
+    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 3 + 2 + 3 + 6 + 2 * 10, "{seen:?}");
 }
 
 #[test]

@@ -7,8 +7,10 @@
 use trimbench_core::{Caveat, PurgeMeans};
 use trimbench_results::{Figure, Metric, Step, Verdict};
 
+use super::files::{CURE, TRIM};
 use super::metrics::{
-    FLATTERED, FRAGMENTED, FRAGMENTED_COMPARED, FRAGMENTED_OF_FRESH, FRESH, FRESH_COMPARED, HEALED,
+    COPIED, COPIED_OF_FRESH, COPIED_OVER_FRAGMENTED, COPY_TIME, FLATTERED, FRAGMENTED,
+    FRAGMENTED_COMPARED, FRAGMENTED_OF_FRESH, FRESH, FRESH_COMPARED, FSTRIM_TIME, HEALED,
     HEALED_OF_FRESH, OF_FRESH_COMPARED, PASSES, PassName, TRIMMED, TRIMMED_OF_FRESH, amplification,
     rate,
 };
@@ -60,6 +62,7 @@ pub fn analyse(steps: &[Step]) -> Findings {
     let by_trim = passes.purged_by_trim();
     let mut figures = ratios(&passes, by_trim);
     figures.extend(rates(&passes, by_trim));
+    figures.extend(cures(&passes));
     figures.extend(comparison(&passes));
     if let Some(headline) = figures.iter_mut().find(|figure| figure.headline) {
         headline.inherit(steps);
@@ -78,15 +81,11 @@ fn ratios(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
     let trimmed = of_fresh(TRIMMED).filter(|_| !by_trim);
     let verdict = trimmed.zip(fragmented).map(|(ratio, before)| recovered(ratio, before));
     let headline = figure(&TRIMMED_OF_FRESH, trimmed, verdict);
-    let healed = of_fresh(HEALED);
-    let verdict = healed.zip(fragmented).map(|(ratio, before)| match ratio {
-        ratio if ratio > 1.0 / AS_NEW => Verdict::FasterThanFresh,
-        _ if before >= AS_NEW => Verdict::NothingToHeal,
-        ratio if ratio >= AS_NEW => Verdict::Healed,
-        ratio if ratio >= before + GAIN => Verdict::PartlyHealed,
-        _ => Verdict::NotHealed,
-    });
-    let healed = figure(&HEALED_OF_FRESH, healed, verdict);
+    let healed_by = |metric: &Metric, pass| {
+        let ratio = of_fresh(pass);
+        figure(metric, ratio, ratio.zip(fragmented).map(|(ratio, before)| healed(ratio, before)))
+    };
+    let others = [healed_by(&HEALED_OF_FRESH, HEALED), healed_by(&COPIED_OF_FRESH, COPIED)];
     let worked = passes.amplification(FRAGMENTED);
     let hidden = fragmented.is_some_and(|ratio| ratio >= AS_NEW)
         && worked.is_some_and(|amplification| amplification > WORKED);
@@ -97,7 +96,31 @@ fn ratios(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
         _ => Verdict::SlowerThanFresh,
     });
     let fragmented = figure(&FRAGMENTED_OF_FRESH, fragmented, verdict);
-    [headline, fragmented, healed].into_iter().flatten().collect()
+    [headline, fragmented].into_iter().chain(others).flatten().collect()
+}
+
+/// What sequential writes gave back, from `before` to `after` as shares of fresh.
+fn healed(after: f64, before: f64) -> Verdict {
+    match after {
+        after if after > 1.0 / AS_NEW => Verdict::FasterThanFresh,
+        _ if before >= AS_NEW => Verdict::NothingToHeal,
+        after if after >= AS_NEW => Verdict::Healed,
+        after if after >= before + GAIN => Verdict::PartlyHealed,
+        _ => Verdict::NotHealed,
+    }
+}
+
+/// On files: what copying and deleting a large file gains, and what either cure takes. The file of
+/// the fragmented pass is the one that cures.
+fn cures(passes: &Passes<'_>) -> Vec<Figure> {
+    let trim = passes.steps.iter().find(|step| step.kind == "trim" && step.id == TRIM);
+    let copied = passes.rate(COPIED.0);
+    let table = [
+        (COPIED_OVER_FRAGMENTED, passes.ratio(COPIED.0, FRAGMENTED.0)),
+        (COPY_TIME, copied.and(passes.metric(FRAGMENTED.0, CURE))),
+        (FSTRIM_TIME, copied.and(trim).and_then(|trim| trim.metric("elapsed_s"))),
+    ];
+    table.into_iter().filter_map(|(metric, value)| metric.measured(value)).collect()
 }
 
 /// What TRIM gave back, from `before` to `after` as shares of fresh.

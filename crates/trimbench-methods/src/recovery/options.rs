@@ -46,6 +46,10 @@ settings! {
         /// `compressible-10%`
         pub compare_data: Option<Data> = "compare-data", default_to("none"),
             or_word("none", data_kind());
+        /// `none`: a whole device; or on files, the share of the free space that each pass writes
+        /// over, {}, beyond a reserve that is never used
+        pub free_space: Option<Ppm> = "free-space", default_to("none"),
+            or_word("none", within(Ppm(10_000), Ppm(950_000)));
         /// idle time between phases, {}; drives do garbage collection and postponed TRIM work
         /// meanwhile
         pub rest: Nanos = "rest", presets("1s", "30s", "10s"),

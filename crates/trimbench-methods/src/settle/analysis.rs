@@ -7,9 +7,9 @@ use trimbench_core::Caveat;
 use trimbench_results::statistics::median;
 use trimbench_results::{Figure, Metric, Step, Verdict};
 
-use super::metrics::{self, LONGEST};
+use super::metrics::{self, IDLE_OVER_LOADED, IDLE_WORK, LONGEST};
 use super::options::{Reference, Settle};
-use super::session::{CURVE, POINT, TWIN};
+use super::session::{CURVE, IDLE, IDLE_TIME, POINT, TWIN};
 use trimbench_engine::Findings;
 
 /// Below this share of the reference the drive has not settled.
@@ -31,7 +31,8 @@ struct Settled<'a> {
 }
 
 /// Computes all figures.
-pub fn analyse(method: &Settle, steps: &[Step]) -> Findings {
+pub fn analyse(method: &Settle, all: &[Step]) -> Findings {
+    let steps = all;
     let steps: Vec<&Step> = steps.iter().filter(|step| step.kind == POINT).collect();
     let best = steps.iter().filter_map(|step| plateau(&rates(step, CURVE)?)).fold(0.0, f64::max);
     let points: Vec<Settled> =
@@ -54,11 +55,40 @@ pub fn analyse(method: &Settle, steps: &[Step]) -> Findings {
     if method.reference == Reference::Twin {
         add(&metrics::TWIN, |it| it.twin, f64::max);
     }
+    figures.extend(idle(method, all, &points));
     for (metric, percents) in metrics::of_points(method) {
         let point = points.iter().find(|it| it.percents() == percents);
         figures.extend(point.and_then(|point| point.figure(&metric)));
     }
     Findings::new(figures, Vec::new())
+}
+
+/// The settling time of a step, against its own twin or plateau; `None` if it was not reached.
+pub(super) fn settled_after(method: &Settle, step: &Step) -> Option<f64> {
+    Settled::of(method, step, 0.0)?.after
+}
+
+/// The shortest idle time after which the load was at its pace at once, alone and over the settling
+/// time under load of the same TRIM, which is as long as it can be.
+fn idle(method: &Settle, steps: &[Step], points: &[Settled<'_>]) -> Vec<Figure> {
+    let largest = points.iter().max_by(|one, other| {
+        let ((trimmed, written), other) = (one.percents(), other.percents());
+        trimmed.total_cmp(&other.0).then(written.total_cmp(&other.1))
+    });
+    let Some(loaded) = largest.and_then(|point| point.after).filter(|after| *after > 0.0) else {
+        return Vec::new();
+    };
+    let tried: Vec<&Step> = steps.iter().filter(|step| step.kind == IDLE).collect();
+    let enough = tried.iter().filter(|step| settled_after(method, step) == Some(0.0));
+    let shortest = enough.filter_map(|step| step.parameter(IDLE_TIME)).fold(loaded, f64::min);
+    let value = (!tried.is_empty()).then_some(shortest);
+    let table = [(IDLE_WORK, value), (IDLE_OVER_LOADED, value.map(|value| value / loaded))];
+    let figures = table.into_iter().filter_map(|(metric, value)| {
+        let mut figure = metric.measured(value)?;
+        figure.inherit(tried.iter().copied());
+        Some(figure)
+    });
+    figures.collect()
 }
 
 fn verdict(points: &[Settled]) -> Verdict {

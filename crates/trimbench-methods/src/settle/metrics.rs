@@ -1,6 +1,6 @@
 //! The metrics of the method.
 
-use Direction::{Higher, Lower};
+use Direction::{Higher, Lower, Neither};
 use trimbench_core::Ppm;
 use trimbench_engine::settings::whole_percent;
 use trimbench_results::{Direction, Metric, Role};
@@ -33,6 +33,19 @@ pub(super) const TWIN: Metric = Metric::new(
     Lower,
 );
 
+pub(super) const IDLE_WORK: Metric = Metric::new(
+    "settle-idle",
+    "idle time in which the work of the largest TRIM is done",
+    "s",
+    Lower,
+);
+pub(super) const IDLE_OVER_LOADED: Metric = Metric::new(
+    "settle-idle-over-loaded",
+    "idle, over the settling time of the same TRIM under load",
+    "",
+    Neither,
+);
+
 /// The settling time of each point, in the order of the options: percentages of what is trimmed
 /// and of what was written before.
 pub(super) fn of_points(method: &Settle) -> impl Iterator<Item = (Metric, (f64, f64))> {
@@ -55,5 +68,7 @@ pub(super) fn of_points(method: &Settle) -> impl Iterator<Item = (Metric, (f64, 
 pub(super) fn metrics(method: &Settle) -> Vec<Metric> {
     let twin = (method.reference == Reference::Twin).then_some(TWIN);
     let points = of_points(method).map(|(metric, _)| metric);
-    [LONGEST, SLOWEST, LOST, TRIM].into_iter().chain(twin).chain(points).collect()
+    let idle = (method.idle_halvings > 0).then_some([IDLE_WORK, IDLE_OVER_LOADED]);
+    let idle = idle.into_iter().flatten();
+    [LONGEST, SLOWEST, LOST, TRIM].into_iter().chain(twin).chain(idle).chain(points).collect()
 }

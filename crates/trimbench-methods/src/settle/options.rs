@@ -52,6 +52,9 @@ settings! {
         /// reference for the pace: `twin`, the same load after an idle time, or `plateau`, the last
         /// quarter of the window
         pub reference: Reference = "reference", default_to("twin"), named();
+        /// how often to halve the idle time that an undisturbed drive needs for the work of its
+        /// largest TRIM, {}; 0 does not look for it
+        pub idle_halvings: u32 = "idle-halvings", default_to("0"), within(0, 16);
     }
     check Settle::check;
 }

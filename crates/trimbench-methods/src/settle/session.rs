@@ -2,9 +2,11 @@
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Data, Device, Ppm};
+use trimbench_core::units::index;
+use trimbench_core::{Bytes, Data, Device, Nanos, Ppm};
 use trimbench_results::Step;
 
+use super::analysis::settled_after;
 use super::options::{Reference, Settle};
 use trimbench_engine::settings::{whole, whole_percent};
 use trimbench_engine::{
@@ -18,6 +20,9 @@ pub(super) const CURVE: &str = "throughput-time";
 pub(super) const TWIN: &str = "throughput-time-twin";
 /// The kind of step that is a point.
 pub(super) const POINT: &str = "point";
+/// That of a point whose load began after an idle time, and how long that was, a parameter.
+pub(super) const IDLE: &str = "idle";
+pub(super) const IDLE_TIME: &str = "idle_s";
 /// The id of the step that says how the drive was purged begins so.
 const PURGE: &str = "purge";
 
@@ -81,10 +86,12 @@ pub(super) fn run(
     let SettlePlan { points, span } = SettlePlan::new(method, runner.shape, session.rng);
     let size = runner.shape.size;
     let Demand { written, time } = method.demand(size, ASSUMED_RATE);
-    let planned = Planned { steps: points.len() + 1, bytes: written.0 };
+    let halvings = method.idle_halvings;
+    let planned = Planned { steps: points.len() + 1 + index(halvings.into()), bytes: written.0 };
     let mut phases = PhaseRunner::new(runner, session, planned);
     let purge = phases.purge_id(PURGE);
     let ids = points.iter().map(|point| point.id.clone());
+    let ids = ids.chain((1..=halvings).map(idle_id));
     phases.session.plan(std::iter::once(purge.clone()).chain(ids), time);
     if !phases.session.is_done(&purge) {
         phases.purge(PURGE, span)?;
@@ -96,6 +103,9 @@ pub(super) fn run(
             settling.phases.keep(step)?;
         }
     }
+    if let Some(largest) = points.iter().max_by_key(|point| point.percents) {
+        settling.halve_idle_time(largest)?;
+    }
     let runner = settling.phases.runner;
     let part = runner.part_of_drive(method.span);
     let trace_hash = runner.trace_hash();
@@ -104,7 +114,52 @@ pub(super) fn run(
     Ok(())
 }
 
+fn idle_id(number: u32) -> String {
+    format!("{IDLE}-{number}")
+}
+
 impl Settling<'_, '_> {
+    /// Looks for the shortest idle time behind the TRIM of this point after which the load is at
+    /// its pace at once: between none, and the settling time under load.
+    fn halve_idle_time(&mut self, point: &Point) -> Result<(), MethodError> {
+        let Some(loaded) = self.phases.session.step(&point.id).cloned() else { return Ok(()) };
+        let Some(longest) = settled_after(self.method, &loaded) else { return Ok(()) };
+        let (mut short, mut long) = (Nanos::ZERO, Nanos::from_seconds(longest));
+        for id in (1..=self.method.idle_halvings).map(idle_id) {
+            if long <= self.method.slice {
+                break;
+            }
+            let idle = Nanos(short.0.midpoint(long.0));
+            if !self.phases.session.is_done(&id) {
+                let step = self.measure_after(point, &loaded, (id.clone(), idle))?;
+                self.phases.keep(step)?;
+            }
+            let step = self.phases.session.step(&id).expect("it was kept");
+            if settled_after(self.method, step) == Some(0.0) { long = idle } else { short = idle }
+        }
+        Ok(())
+    }
+
+    /// The point again, with a load that begins after an idle time; `loaded` has its twin.
+    fn measure_after(
+        &mut self,
+        point: &Point,
+        loaded: &Step,
+        (id, idle): (String, Nanos),
+    ) -> Result<Step, MethodError> {
+        let mut step = Step::new(id, IDLE);
+        step.set(IDLE_TIME, idle.seconds());
+        step.set("slice_s", self.method.slice.seconds());
+        self.empty_and_write(point)?;
+        self.phases.discard(&point.id, Bytes(0), point.range)?;
+        self.phases.runner.rest(idle)?;
+        self.load(point, CURVE, &mut step)?;
+        if let Some(twin) = loaded.series.get(TWIN) {
+            step.series.insert(TWIN.to_owned(), twin.clone());
+        }
+        Ok(step)
+    }
+
     /// One point, with its twin if there is one.
     fn measure(&mut self, point: &Point) -> Result<Step, MethodError> {
         let mut step = Step::new(point.id.clone(), POINT);

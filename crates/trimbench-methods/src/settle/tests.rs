@@ -5,7 +5,7 @@ use trimbench_core::{Bytes, Caveat, Nanos, PurgeMeans, Virtual};
 use trimbench_results::{Series, Step};
 use trimbench_ssd::TrimMode;
 
-use super::session::{CURVE, POINT, TWIN};
+use super::session::{CURVE, IDLE, POINT, TWIN};
 use super::*;
 use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
@@ -248,4 +248,44 @@ fn a_part_of_the_drive_and_options_out_of_range_are_said() {
         let error = Settle::resolve(Preset::Quick, &settings(&[(key, value)])).unwrap_err();
         assert!(matches!(error, SettingError::Value { .. }), "{key}={value}");
     }
+}
+
+#[test]
+fn an_idle_drive_works_a_trim_off_in_the_work_and_a_busy_one_in_work_over_share() {
+    let set = [("ranges", "100%"), ("written", "0,100%"), ("idle-halvings", "7")];
+    let found = of(TrimMode::Background, &set);
+    let value = |id: &str| figure(&found.figures, id).value;
+    let work = 0.262_144;
+    // Halved seven times; and what is left within a slice is not seen.
+    let resolution = work / 0.25 / 128.0 + SLICE;
+    let idle = value("settle-idle");
+    assert!((idle - work).abs() < resolution, "{idle}, not {work}");
+    let ratio = value("settle-idle-over-loaded");
+    assert!((ratio - 0.25).abs() < 0.02, "a quarter of the time is for it: {ratio}");
+    assert_eq!(found.steps.iter().filter(|step| step.kind == IDLE).count(), 7);
+    assert_defined(&method(&set).metrics(), &found.figures);
+    // The points are those of a run without the search.
+    let without = of(TrimMode::Background, &set[..2]);
+    close(figure(&without.figures, "settle").value, value("settle"));
+    assert!(without.figures.iter().all(|figure| figure.id != "settle-idle"));
+    // Where nothing is put off, there is nothing to look for.
+    let found = of(TrimMode::Queued, &set);
+    assert!(found.steps.iter().all(|step| step.kind == POINT || step.kind.starts_with("purge")));
+    assert!(found.figures.iter().all(|figure| figure.id != "settle-idle"));
+}
+
+#[test]
+fn a_search_that_was_interrupted_goes_on_to_the_same_idle_time() {
+    let set = [("ranges", "100%"), ("written", "100%"), ("idle-halvings", "4")];
+    let mut device = Virtual::new(Lying::real(drive(TrimMode::Background)));
+    let whole = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
+    let ids: Vec<&str> = whole.steps.iter().map(|step| step.id.as_str()).collect();
+    assert_eq!(ids[1..], ["trimmed-100-written-100", "idle-1", "idle-2", "idle-3", "idle-4"]);
+    let kept = whole.steps[..4].to_vec();
+    let mut device = Virtual::new(Lying::real(drive(TrimMode::Background)));
+    let resumed = resume(&method(&set), &mut device, &mut KeptSteps::default(), kept).unwrap();
+    close(
+        figure(&resumed.figures, "settle-idle").value,
+        figure(&whole.figures, "settle-idle").value,
+    );
 }

@@ -7,7 +7,7 @@ fn names_are_plain_and_each_is_there_once() {
     let axis = || Axis::linear("", "");
     let chart = |id: &&str| Chart::new(*id, "", axis(), axis());
     let charts = ids.iter().map(chart).collect();
-    let context = PageContext { verdicts: Vec::new(), charts };
+    let context = PageContext { verdicts: Vec::new(), charts, order: None };
     let figures = vec!["<svg/>".to_owned(); ids.len()];
     let files = figure_files(&context, &figures);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();

@@ -14,7 +14,7 @@ pub(super) fn section(
     context: &PageContext,
     drawn: &BTreeMap<&str, Markup>,
 ) -> Markup {
-    let ReportedMethod { id, sessions, view } = method;
+    let ReportedMethod { id, sessions, view, .. } = method;
     // The charts of a method begin with its name, and so may those of another: the id goes on with
     // a dash, and no method's name is another's beginning.
     let prefix = format!("{id}-");

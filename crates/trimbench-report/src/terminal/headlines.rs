@@ -24,8 +24,8 @@ pub(super) struct Group<'a> {
     sessions: Vec<(&'a Session, &'a Figure)>,
 }
 
-/// The groups, in the order of their first session; in each the smallest value first.
-pub(super) fn groups(record: &RunRecord) -> Vec<Group<'_>> {
+/// The groups, in the order of their first session; in each, `by_value`, the smallest value first.
+pub(super) fn groups(record: &RunRecord, by_value: bool) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for session in &record.sessions {
         let Some(figure) = session.headline() else { continue };
@@ -34,14 +34,14 @@ pub(super) fn groups(record: &RunRecord) -> Vec<Group<'_>> {
             None => groups.push(Group { sessions: vec![(session, figure)] }),
         }
     }
-    for group in &mut groups {
+    for group in groups.iter_mut().filter(|_| by_value) {
         group.sessions.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
     }
     groups
 }
 
 impl Group<'_> {
-    /// The sessions, the smallest headline first.
+    /// The sessions, in their order.
     pub(super) fn sessions(&self) -> impl Iterator<Item = &Session> {
         self.sessions.iter().map(|(session, _)| *session)
     }

@@ -26,6 +26,9 @@ named_enum! {
         Direct = "direct",
         /// The oldest superblock of the cache is folded first, and the write pays for it.
         Fold = "fold",
+        /// A cache that is larger than the data on the drive allow is folded to its size, and the
+        /// writes that pay for it go past it; where only the minimum is left, as `fold`.
+        Reorganise = "reorganise",
     }
 }
 
@@ -51,7 +54,9 @@ settings! {
         pub program: Nanos = "slc_cache.program", Required, described("at most 1h");
         /// read of such a page
         pub read: Nanos = "slc_cache.read", SameAs("nand.read"), described("at most 1h");
-        /// `direct`: writes bypass a full cache; `fold`: they wait for folding
+        /// `direct`: writes bypass a full cache; `fold`: they wait for folding; `reorganise`: a
+        /// dynamic cache is folded to the size that the data leave it while writes bypass it, and
+        /// at its minimum as with `fold`
         pub when_full: WhenFull = "slc_cache.when_full", Required, named();
         /// idle time of the host before the cache is folded
         pub fold_idle_after: Nanos = "slc_cache.fold_idle_after", Required,
@@ -77,6 +82,19 @@ impl SlcCacheConfig {
                 (Ppm(1_000_000 / self.bits_per_cell), fits && self.minimum <= self.size)
             }
         };
+        let reorganises = self.when_full == WhenFull::Reorganise;
+        require(
+            !reorganises || self.mode == SlcMode::Dynamic,
+            "slc_cache.mode",
+            "fixed",
+            "`dynamic` where `when_full` is `reorganise`: a fixed cache never shrinks",
+        )?;
+        require(
+            !reorganises || self.minimum.0 > 0,
+            "slc_cache.minimum",
+            self.minimum,
+            "above 0% where `when_full` is `reorganise`: a full drive writes through the minimum",
+        )?;
         config.hold(&[
             ("slc_cache.size", self.size.0 > 0 && self.size <= most),
             ("slc_cache.minimum", fits),

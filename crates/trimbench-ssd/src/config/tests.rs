@@ -77,6 +77,8 @@ fn values_of_the_cache_of_compression_and_of_the_granularity_are_named_too() {
         (cached(SlcCacheConfig { bits_per_cell: 1, ..fixed }), "slc_cache.bits_per_cell"),
         (cached(SlcCacheConfig { bits_per_cell: 5, ..dynamic }), "geometry.superblock"),
         (cached(SlcCacheConfig { size: Ppm(0), ..fixed }), "slc_cache.size"),
+        (cached(cache(SlcMode::Fixed, WhenFull::Reorganise)), "slc_cache.mode"),
+        (cached(cache(SlcMode::Dynamic, WhenFull::Reorganise)), "slc_cache.minimum"),
         (cached(SlcCacheConfig { size: Ppm(250_001), ..dynamic }), "slc_cache.size"),
         (cached(SlcCacheConfig { minimum: Ppm(25_001), ..dynamic }), "slc_cache.minimum"),
         (cached(SlcCacheConfig { minimum: Ppm(1), ..fixed }), "slc_cache.minimum"),

@@ -113,13 +113,29 @@ impl Ftl {
         if !frontier.is_closed() {
             return true;
         }
-        let folds = cache.config.when_full == WhenFull::Fold;
+        let when_full = cache.config.when_full;
+        if when_full == WhenFull::Reorganise && self.is_reorganised(nand, counters) {
+            return self.cache_has_room(nand, counters);
+        }
+        let folds = when_full != WhenFull::Direct;
         loop {
             if self.cache_has_room(nand, counters) {
                 return true;
             }
             if !folds || !self.gc.fold_oldest(&mut self.mapping, nand, counters) {
                 return false;
+            }
+        }
+    }
+
+    /// Folds what the data on the drive no longer leave to the cache; whether it may be larger
+    /// than its minimum, so that writes go past it when it is full.
+    fn is_reorganised(&mut self, nand: &Nand, counters: &mut DriveCounters) -> bool {
+        loop {
+            let (in_use, allowed) = (self.mapping.cache_in_use(), self.cache_allowed());
+            let Streams::SlcCache(cache) = &self.streams else { return false };
+            if in_use <= allowed || !self.gc.fold_oldest(&mut self.mapping, nand, counters) {
+                return allowed > cache.least;
             }
         }
     }
@@ -137,10 +153,16 @@ impl Ftl {
         {
             return false;
         }
+        in_use < self.cache_allowed()
+    }
+
+    /// Superblocks that a dynamic cache may have beside the data on the drive.
+    fn cache_allowed(&mut self) -> u64 {
+        let Streams::SlcCache(cache) = &self.streams else { return 0 };
         // What is in the cache takes no room beside it yet.
         let elsewhere = self.mapping.mapped_units() - self.mapping.cache_valid();
         let unused = cache.exported_units - elsewhere;
         let spare = unused / u64::from(self.mapping.superblock_units());
-        in_use < spare.min(cache.most).max(cache.least)
+        spare.min(cache.most).max(cache.least)
     }
 }

@@ -49,6 +49,38 @@ fn one_page_of_several_runs_shows_what_can_be_read_and_names_what_cannot() {
 }
 
 #[test]
+fn drives_stand_in_the_order_that_was_asked_for_or_the_order_is_refused() {
+    let folder = tempdir().unwrap();
+    let path = folder.path();
+    let more =
+        ["--target", "sim:like-rc100", "--target", "sim:like-optane-900p", "--output", "run"];
+    let output = trimbench(path, &small(&more));
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    // The wait for its TRIMs sets the first apart, whatever they are sorted by otherwise.
+    let first = |by: &str| {
+        let wishes = ["report", "run", "--order-by", by, "--csv", "tables"];
+        let output = trimbench(path, &wishes);
+        assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+        let table = fs::read_to_string(path.join("tables/figures.csv")).unwrap();
+        let line = table.lines().nth(1).unwrap();
+        if line.contains("sim:like-rc100") { "like-rc100" } else { "like-optane-900p" }
+    };
+    assert_eq!(first("delete-stall"), "like-optane-900p");
+    let output = trimbench(path, &["report", "run", "--order-by", "delete-stall.stutter"]);
+    assert!(stdout(&output).contains("drives by delete-stall: "), "{}", stdout(&output));
+    for (by, said) in [
+        ("delete-stal", "did you mean `delete-stall`?"),
+        ("delete-stall.stuter", "did you mean `stutter`?"),
+        ("steady-state", "methods with results: delete-stall"),
+    ] {
+        let output = trimbench(path, &["report", "run", "--order-by", by]);
+        assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        assert_eq!(stdout(&output), "", "nothing is half printed");
+    }
+}
+
+#[test]
 fn figures_context_and_records_are_files_and_lines_for_programs() {
     let folder = tempdir().unwrap();
     let path = folder.path();

@@ -279,10 +279,20 @@ fn the_vertex4_is_quick_while_half_empty_and_trims_two_gigabytes_a_second() {
     assert_near("up to 48 %, MB/s", between(&mut target, 0, 48), 200.0, 0.02);
     between(&mut target, 48, 60);
     assert_near("from 60 % on, MB/s", between(&mut target, 60, 100), 100.0, 0.1);
+    // Past half full it stays slow, also where what is written takes no more room.
+    assert_near("second pass, MB/s", pass(&mut target), 100.0, 0.1);
+    assert_near("third pass, MB/s", pass(&mut target), 100.0, 0.1);
+    // Fragmented by random writes, it is healed by a pass.
+    rate(&mut target, 32, scattered(0, SIZE / SMALL, BlockCommand::write));
+    assert!(pass(&mut target) < 60.0);
+    assert_near("healed, MB/s", pass(&mut target), 100.0, 0.1);
     let trims = rate(&mut target, 1, over((0, SIZE), SIZE / 4, BlockCommand::Discard));
     assert_near("TRIM, MB/s", trims, 2_000.0, 0.02);
     // Rested, trimmed and half full it is quick again.
     assert_near("after TRIM, MB/s", between(&mut target, 0, 48), 200.0, 0.05);
+    between(&mut target, 48, 100);
+    target.model_mut().purge();
+    assert_near("after a secure erase, MB/s", between(&mut target, 0, 48), 200.0, 0.02);
 }
 
 /// \[S4\]: the averages of both are the same with TRIM, which frees 13 % of the space of a full

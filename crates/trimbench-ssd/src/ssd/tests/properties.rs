@@ -33,15 +33,19 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// No cache, either kind of SLC cache with either way of being full, compression, hot data apart or
+/// No cache, either kind of SLC cache with each way of being full, compression, hot data apart or
 /// a mapping cache; collected by any policy.
 fn kind() -> impl Strategy<Value = SsdConfig> {
     let modes = prop_oneof![Just(SlcMode::Fixed), Just(SlcMode::Dynamic)];
-    let fulls = prop_oneof![Just(WhenFull::Direct), Just(WhenFull::Fold)];
+    let [direct, fold] = [WhenFull::Direct, WhenFull::Fold].map(Just);
+    let fulls = prop_oneof![direct, fold, Just(WhenFull::Reorganise)];
     let size = 10_000..250_000_u32;
     let caches = (modes, fulls, size, 2..=4_u32, 0..300_u64, any::<bool>());
     let cached = caches.prop_map(|(mode, when_full, size, bits_per_cell, idle, keeps)| {
-        let minimum = if keeps && mode == SlcMode::Dynamic { 10_000 } else { 0 };
+        let reorganises = when_full == WhenFull::Reorganise;
+        let mode = if reorganises { SlcMode::Dynamic } else { mode };
+        let keeps = reorganises || keeps && mode == SlcMode::Dynamic;
+        let minimum = if keeps { 10_000 } else { 0 };
         let slc_cache = SlcCacheConfig {
             size: Ppm(size),
             minimum: Ppm(minimum),

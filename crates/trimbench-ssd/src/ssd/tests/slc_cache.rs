@@ -197,6 +197,65 @@ fn a_full_drive_keeps_the_minimum_of_a_dynamic_cache() {
     target.model_mut().check();
 }
 
+/// Two bits a cell, so that an empty drive takes half of itself at one bit: 512 superblocks of 32
+/// units. The minimum is 21 of them, 672 units, for 4 % are 655.4.
+fn reorganised() -> SlcCacheConfig {
+    SlcCacheConfig {
+        size: Ppm(500_000),
+        minimum: Ppm(40_000),
+        bits_per_cell: 2,
+        ..cache(SlcMode::Dynamic, WhenFull::Reorganise)
+    }
+}
+
+#[test]
+fn past_half_full_what_is_written_is_folded_once_for_each_unit_that_goes_past_the_cache() {
+    let mut target = cached(reorganised());
+    let quickly = write(&mut target, 0, UNITS / 2);
+    assert_eq!(target.model().counters().cached_units, UNITS / 2);
+    assert_eq!(target.model().counters().folded_units, 0);
+    assert_eq!(quick(&quickly), quickly.len());
+    // From now on each superblock of 64 units beside the cache takes the room of one of its own,
+    // and what two of these hold takes as much: two are folded before the next is written.
+    write(&mut target, UNITS / 2, UNITS / 4);
+    let counters = target.model().counters();
+    assert_eq!(counters.cached_units, UNITS / 2, "writes go past it");
+    assert_eq!(counters.folded_units, UNITS / 4 - SUPERBLOCK);
+    // At the end the drive is full, and all but the minimum was folded.
+    write(&mut target, UNITS * 3 / 4, UNITS / 4);
+    let counters = target.model().counters();
+    let (cached, left) = (counters.cached_units, counters.cached_units - counters.folded_units);
+    assert!(cached > UNITS / 2, "at last they go through the minimum: {cached}");
+    assert!((640..=672).contains(&left), "{left}");
+    target.model_mut().check();
+}
+
+#[test]
+fn a_full_drive_that_reorganises_programs_twice_what_is_written() {
+    let mut target = cached(reorganised());
+    target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
+    // What is left of the cache takes a burst, and all else is folded in its turn.
+    let burst = write(&mut target, 0, 672);
+    assert_eq!(quick(&burst), burst.len());
+    let before = target.model().counters();
+    write(&mut target, 672, UNITS - 672);
+    let after = target.model().counters();
+    assert_eq!(after.cached_units - before.cached_units, UNITS - 672);
+    assert_eq!(after.waf_since(&before), Some(2.0));
+    // A pass later it is the same, and what a TRIM frees takes one bit a cell again.
+    let before = after;
+    write(&mut target, 0, UNITS);
+    assert_eq!(target.model().counters().waf_since(&before), Some(2.0));
+    let halves = [0, UNITS / 2].map(|half| BlockCommand::Discard(units(half, UNITS / 2)));
+    times(&mut target, &halves);
+    let before = target.model().counters();
+    write(&mut target, 0, UNITS / 4);
+    let after = target.model().counters();
+    assert_eq!(after.cached_units - before.cached_units, UNITS / 4);
+    assert_eq!(after.waf_since(&before), Some(1.0));
+    target.model_mut().check();
+}
+
 #[test]
 fn what_is_in_the_cache_is_read_with_the_time_of_its_cells() {
     let mut target =
