@@ -44,7 +44,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         store.save(&record).inspect_err(|_| store.discard())?;
         (plan, record, store)
     };
-    note(&format!("seed {}, commit {}", record.seed, record.program.commit));
     let answer = "stopping; results so far are kept (Ctrl-C again stops at once)";
     // What is left behind is cleaned at the next start.
     let interrupt = interrupt(answer, || {})?;
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         return ended.result.map(|()| exit::DONE);
     }
     // What was measured is printed before anything else can fail.
-    RunEnd(&record).print(format);
+    RunEnd { record: &record, place: &shell_path(store.whereabouts()) }.print(format);
     let kept = ended.kept.is_ok();
     let mut failures: Vec<Failure> =
         [ended.result.map_err(|failure| resumable(failure, &store, &plan)), ended.kept]
@@ -171,20 +170,23 @@ fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store),
 }
 
 /// The record at the end of a run. Its steps and figures are printed while it goes on.
-struct RunEnd<'a>(&'a RunRecord);
+struct RunEnd<'a> {
+    record: &'a RunRecord,
+    /// Where it is kept, as a shell takes it.
+    place: &'a str,
+}
 
 impl Printed for RunEnd<'_> {
     fn human(&self) -> String {
-        let detail = if self.0.sessions.len() > 1 { Detail::Summary } else { Detail::Full };
-        trimbench_report::terminal(self.0, detail, style())
+        trimbench_report::terminal(self.record, Detail::Answer { place: self.place }, style())
     }
 
     fn json(&self) -> String {
-        record_json(self.0)
+        record_json(self.record)
     }
 
     fn items(&self) -> Vec<Value> {
-        vec![serde_json::json!({ "event": "end", "end": self.0.outcome })]
+        vec![serde_json::json!({ "event": "end", "end": self.record.outcome })]
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use trimbench_core::exit;
-use trimbench_core::text::{to_text, visible};
+use trimbench_core::text::{shell_path, to_text, visible};
 use trimbench_linux::OutputDirectory;
 use trimbench_methods::METHODS;
 use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK, PageContext};
@@ -35,10 +35,11 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         data(&joined(written));
     } else if !stdout {
         let is_one = sources.len() < 2;
-        let readable = sources.iter().filter_map(|source| Some((source, source.record.as_ref()?)));
-        readable.for_each(|(source, record)| {
-            SourceRecord { name: &source.name, record, is_one }.print(args.output_format);
-        });
+        for (source, run) in sources.iter().zip(&args.runs) {
+            let Some(record) = &source.record else { continue };
+            let name = &source.name;
+            SourceRecord { name, run, record, is_one }.print(args.output_format);
+        }
     }
     let invalid =
         |source: &PageSource| source.record.as_ref().is_some_and(|record| !record.is_valid());
@@ -173,6 +174,7 @@ fn name(run: &Path) -> String {
 /// A record of a report.
 struct SourceRecord<'a> {
     name: &'a str,
+    run: &'a Path,
     record: &'a RunRecord,
     /// Whether the report is of this record only.
     is_one: bool,
@@ -184,7 +186,8 @@ impl Printed for SourceRecord<'_> {
         if self.is_one {
             return text(Detail::Full);
         }
-        format!("{}\n\n{}", visible(self.name), text(Detail::Summary))
+        let place = shell_path(self.run);
+        format!("{}\n\n{}", visible(self.name), text(Detail::Answer { place: &place }))
     }
 
     fn json(&self) -> String {

@@ -413,10 +413,23 @@ fn a_schedule_that_was_not_kept_shows_in_the_lateness() {
 
 #[test]
 fn the_picture_shows_the_worst_response_of_each_bin() {
-    // A bin is 68.75 ms wide.
-    let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 69, 70)]);
+    // A bin is 68.75 ms wide, and the 15th begins with the deletion: 14 are 962.5 ms.
+    let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 107, 108)]);
     let series = &step.series["response-ms-max"];
     assert_eq!(series.y[..3], [Some(50.0), Some(1.0), None]);
+    assert!((series.x[0] - 0.0375).abs() < 1e-6, "{}", series.x[0]);
+}
+
+#[test]
+fn a_stall_is_drawn_from_the_deletion_on_and_not_before() {
+    let step = observed(&[sample(LOAD, 998, 1_400), sample(LOAD, 990, 995)]);
+    let series = &step.series["response-ms-max"];
+    let drawn: Vec<(f64, f64)> =
+        series.x.iter().zip(&series.y).filter_map(|(x, y)| Some((*x, (*y)?))).collect();
+    let [(before, low), (begins, high)] = drawn.as_slice() else { panic!("{drawn:?}") };
+    assert!(*before < 0.94 && (low - 5.0).abs() < 1e-9);
+    assert!((begins - step.parameters["deleted_at_s"]).abs() < 1e-6, "{begins}");
+    assert!((high - 402.0).abs() < 1e-9);
 }
 
 #[test]
@@ -520,14 +533,16 @@ fn the_search_wants_the_open_loop() {
 #[test]
 fn the_reads_that_end_in_each_bin_are_counted() {
     let mut window = Window::new(at(0), at(1_000), at(11_000), Nanos::from_millis(10));
-    // A bin is 68.75 ms wide.
-    for (intended, completed) in [(0, 10), (10, 60), (60, 70)] {
+    // A bin is 68.75 ms wide, and the first has the 37.5 ms before it, too.
+    for (intended, completed) in [(0, 10), (10, 60), (60, 107)] {
         window.observe(&sample(LOAD, intended, completed));
     }
     let mut step = Step::new("delete-1", "delete");
     window.store_rate(&mut step);
     let rates = &step.series[super::window::READ_RATE].y;
-    let counts: Vec<f64> = rates.iter().take(3).map(|rate| rate.unwrap() * 0.068_75).collect();
+    let widths = [0.106_25, 0.068_75];
+    let counts: Vec<f64> =
+        rates.iter().zip(widths).map(|(rate, width)| rate.unwrap() * width).collect();
     assert!((counts[0] - 2.0).abs() < 0.01 && (counts[1] - 1.0).abs() < 0.01, "{counts:?}");
     assert_eq!(rates[2], Some(0.0));
 }

@@ -161,7 +161,9 @@ impl Window {
 
     fn picture<C>(&mut self, sample: &Sample<C>) {
         let response = sample.response_time();
-        let bin = self.bin(sample.intended);
+        // What the deletion met under way is drawn with it: a stall does not begin before its cause.
+        let met = sample.intended < self.deleted_at && sample.completed > self.deleted_at;
+        let bin = self.bin(if met { self.deleted_at } else { sample.intended });
         if let Some(worst) = self.responses.get_mut(bin) {
             *worst = Some(worst.map_or(response, |worst| worst.max(response)));
         }
@@ -176,8 +178,15 @@ impl Window {
         Nanos((self.end - self.begin).0 / BINS + 1)
     }
 
+    /// From the beginning to the first bin. A bin begins with the deletion; what there is before
+    /// the first whole one is in that one, too.
+    fn first_bin(&self) -> Nanos {
+        Nanos((self.deleted_at - self.begin).0 % self.bin_width().0)
+    }
+
     fn bin(&self, at: Instant) -> usize {
-        trimbench_core::units::index(at.since(self.begin).0 / self.bin_width().0)
+        let since = at.since(self.begin).0.saturating_sub(self.first_bin().0);
+        trimbench_core::units::index(since / self.bin_width().0)
     }
 
     /// Merges the overdue spans; total length and the end of the last.
@@ -221,13 +230,18 @@ impl Window {
 
     /// When each bin begins, in seconds.
     fn bins(&self) -> Vec<f64> {
-        (0..BINS).map(|bin| self.bin_width().times(bin).seconds()).collect()
+        let begin = |bin| Nanos(self.first_bin().0 + self.bin_width().times(bin).0);
+        (0..BINS).map(|bin| begin(bin).seconds()).collect()
     }
 
     /// Stores the accesses a second of a closed loop, bin by bin.
     pub(super) fn store_rate(&self, step: &mut Step) {
-        let width = self.bin_width().seconds();
-        let rates = self.ended.iter().map(|ended| Some(*ended as f64 / width)).collect();
+        let width = |bin: usize| match bin {
+            0 => Nanos(self.first_bin().0 + self.bin_width().0).seconds(),
+            _ => self.bin_width().seconds(),
+        };
+        let rates = self.ended.iter().enumerate();
+        let rates = rates.map(|(bin, ended)| Some(*ended as f64 / width(bin))).collect();
         step.add_series(READ_RATE, Series::new("s", "1/s", self.bins(), rates));
     }
 

@@ -55,7 +55,7 @@ impl Group<'_> {
         let unit = if scale.unit.is_empty() { "value" } else { &scale.unit };
         let mut columns = vec![GridColumn::name("target"), GridColumn::number(&style.clean(unit))];
         columns.push(GridColumn::number(&interval_name(level)));
-        columns.extend([GridColumn::text("verdict"), GridColumn::text("note")]);
+        columns.extend([GridColumn::text("finding"), GridColumn::text("note")]);
         let mut rows: Vec<Vec<String>> = Vec::new();
         for (session, figure) in &self.sessions {
             let name = label(record, session);

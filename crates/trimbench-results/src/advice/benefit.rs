@@ -90,6 +90,11 @@ impl<'a> Wear<'a> {
         let (without, with) = (shown(self.without.value(), ""), shown(self.with.value(), ""));
         format!("write amplification {without} without TRIM, {with} with it")
     }
+
+    fn short(&self) -> String {
+        let (without, with) = (shown(self.without.value(), ""), shown(self.with.value(), ""));
+        format!("write amplification {without}, {with} with TRIM")
+    }
 }
 
 /// How TRIM changes the speed that a session measured.
@@ -110,6 +115,10 @@ fn sign(session: &Session, speed: Speed<'_>, wear: Option<&Wear<'_>>) -> Option<
         figures.extend([wear.without, wear.with]);
     }
     let said = Reason::new(text, &figures);
+    let said = match wear {
+        Some(wear) => said.in_short(wear.short()),
+        None => said,
+    };
     if gain || wear.is_some_and(Wear::falls) {
         return Some(Sign::Gain(said));
     }

@@ -28,6 +28,7 @@ pub(super) struct SettingOutcome<'a> {
     /// The loss over that of the best setting of the same load, at least 1.
     pub(super) loss: f64,
     pub(super) text: String,
+    pub(super) short: String,
     pub(super) figures: Vec<Found<'a>>,
 }
 
@@ -141,6 +142,7 @@ impl<'a> Compared<'a> {
             setting: under.setting,
             loss: loss / best,
             text: under.text(wait),
+            short: under.short(),
             figures: under.wait.into_iter().chain([under.wear]).collect(),
         };
         Some(all.into_iter().zip(losses).map(outcome).collect())
@@ -162,6 +164,14 @@ impl Under<'_> {
             ),
             None => format!("simulated, {setting}: write amplification {wear}"),
         }
+    }
+
+    fn short(&self) -> String {
+        let wear = shown(self.wear.value(), "");
+        self.wait.map_or_else(
+            || format!("write amplification {wear}"),
+            |found| format!("waits {}, write amplification {wear}", found.shown()),
+        )
     }
 }
 

@@ -128,7 +128,8 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         },
         shown(LONG_TRIM_S, "s")
     );
-    Some((side, Reason::new(text, &[tail, placebo])))
+    let short = format!("p99.9 after deletions {}", tail.shown());
+    Some((side, Reason::new(text, &[tail, placebo]).in_short(short)))
 }
 
 /// The longest single response after a deletion: the limit is that of what people notice.
@@ -138,14 +139,14 @@ fn worst_response<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sig
     let is_long = Side::of_fact(worst, WAIT_S) == Side::Above
         && worst.value() * 1e3 > placebo.value() * TAIL_LONGER;
     let text = format!("after a deletion, the longest access took {}", worst.shown());
-    match (is_long, is_shown(facts, it)) {
-        (false, _) => Some((Side::Below, Reason::new(text, &[worst]))),
-        (true, true) => {
-            let text = format!("{text}: a wait of more than {WAIT_S} s is felt");
-            Some((Side::Above, Reason::new(text, &[worst, placebo])))
-        }
-        (true, false) => Some((Side::Unclear, Reason::new(text, &[worst, placebo]))),
-    }
+    let (side, text) = match (is_long, is_shown(facts, it)) {
+        (false, _) => (Side::Below, text),
+        (true, true) => (Side::Above, format!("{text}: a wait of more than {WAIT_S} s is felt")),
+        (true, false) => (Side::Unclear, text),
+    };
+    let figures: &[Found<'_>] = if is_long { &[worst, placebo] } else { &[worst] };
+    let short = format!("longest wait after a deletion {}", worst.shown());
+    Some((side, Reason::new(text, figures).in_short(short)))
 }
 
 /// For what share of a day accesses are overdue. Only above: overdue time misses short stops.
@@ -160,7 +161,8 @@ fn overdue<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         found.shown(),
         shown(OVERDUE_SHARE * 1e2, "")
     );
-    Some((Side::Above, Reason::new(text, &[found])))
+    let short = format!("overdue for {} deleted", found.shown());
+    Some((Side::Above, Reason::new(text, &[found]).in_short(short)))
 }
 
 /// The overdue time of a GB from which on it is more than its share of a day, s/GB.
@@ -175,13 +177,14 @@ const DAY_S: f64 = 86_400.0;
 fn waits(facts: &Facts<'_>) -> Option<Sign> {
     let longest = facts.worst(&Role::WaitBesideTrim)?;
     let text = format!("the longest read or write beside TRIMs took {}", longest.shown());
+    let short = format!("longest wait beside TRIMs {}", longest.shown());
     if Side::of_fact(longest, WAIT_S) == Side::Below {
-        return Some((Side::Below, Reason::new(text, &[longest])));
+        return Some((Side::Below, Reason::new(text, &[longest]).in_short(short)));
     }
     let trim = facts.worst(&Role::TrimLatency)?;
     let text = format!("{text}; one TRIM takes {}", trim.shown());
     let is_long = trim.value() / 1e3 > LONG_TRIM_S;
-    is_long.then(|| (Side::Above, Reason::new(text, &[longest, trim])))
+    is_long.then(|| (Side::Above, Reason::new(text, &[longest, trim]).in_short(short)))
 }
 
 /// How much mounting with `discard` slows a load of small files.
@@ -192,7 +195,9 @@ fn files(facts: &Facts<'_>) -> Vec<Sign> {
         .filter_map(|(buffered, way)| Some((facts.worst(&Role::DurationAdded { buffered })?, way)));
     let signs = found.map(|(found, way)| {
         let text = format!("`discard` adds {} to the duration of PostMark, {way}", found.shown());
-        (Side::of_estimate(found, SLOWDOWN_PERCENT), Reason::new(text, &[found]))
+        let added = shown(found.value(), &found.figure.unit);
+        let short = format!("`discard` adds {added} to PostMark");
+        (Side::of_estimate(found, SLOWDOWN_PERCENT), Reason::new(text, &[found]).in_short(short))
     });
     signs.collect()
 }
@@ -203,7 +208,8 @@ fn storm(facts: &Facts<'_>) -> Option<Sign> {
     let found = facts.worst(&Role::StallAfterDeletion)?;
     let text = format!("after a mass deletion the next job stood still for {}", found.shown());
     let is_long = Side::of_fact(found, STORM_STALL_S) == Side::Above;
-    is_long.then(|| (Side::Above, Reason::new(text, &[found])))
+    let short = format!("stands still for {} after a deletion", found.shown());
+    is_long.then(|| (Side::Above, Reason::new(text, &[found]).in_short(short)))
 }
 
 /// Whether a job runs at less than half its pace after a TRIM, for longer than a pause that
@@ -217,7 +223,8 @@ fn settling(facts: &Facts<'_>) -> Option<Sign> {
         pace.value() * 1e2
     );
     let is_felt = time.value() > STORM_STALL_S && pace.value() < 0.5;
-    is_felt.then(|| (Side::Above, Reason::new(text, &[time, pace])))
+    let short = format!("slower for {} after a TRIM", time.shown());
+    is_felt.then(|| (Side::Above, Reason::new(text, &[time, pace]).in_short(short)))
 }
 
 /// Whether a trace completes fewer writes with its TRIMs, even in its best window.
@@ -226,7 +233,8 @@ fn trace(facts: &Facts<'_>) -> Option<Sign> {
     let worst = best.min_by(|a, b| a.value().total_cmp(&b.value()));
     let found = worst.filter(|found| found.value() <= 1.0 - SHARE)?;
     let text = format!("a trace with its TRIMs does {} of the writes", shown(found.value(), ""));
-    Some((Side::Above, Reason::new(text, &[found])))
+    let short = format!("a trace does {} of its writes", shown(found.value(), ""));
+    Some((Side::Above, Reason::new(text, &[found]).in_short(short)))
 }
 
 /// What would have to be measured, or done, for online TRIM not to be the answer.

@@ -109,9 +109,9 @@ pub(super) fn doubtful(sessions: &[&Session]) -> Vec<String> {
         let method = &session.plan.method;
         match invalid {
             0 => None,
-            1 => Some(format!("one figure of `{method}`")),
-            _ if invalid == all => Some(format!("`{method}`")),
-            _ => Some(format!("{invalid} figures of `{method}`")),
+            _ if invalid == all => Some(format!("`{method}` is invalid")),
+            1 => Some(format!("one figure of `{method}` is invalid")),
+            _ => Some(format!("{invalid} figures of `{method}` are invalid")),
         }
     });
     of.collect()
