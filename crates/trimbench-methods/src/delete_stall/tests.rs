@@ -413,11 +413,27 @@ fn a_schedule_that_was_not_kept_shows_in_the_lateness() {
 
 #[test]
 fn the_picture_shows_the_worst_response_of_each_bin() {
-    // A bin is 68.75 ms wide, and the 15th begins with the deletion: 14 are 962.5 ms.
-    let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 107, 108)]);
+    // 15 bins lead to the deletion after a second: one is 66.7 ms wide.
+    let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 67, 68)]);
     let series = &step.series["response-ms-max"];
     assert_eq!(series.y[..3], [Some(50.0), Some(1.0), None]);
-    assert!((series.x[0] - 0.0375).abs() < 1e-6, "{}", series.x[0]);
+    assert_eq!((series.x[0], series.x.len()), (0.0, 166));
+}
+
+#[test]
+fn a_bin_begins_with_the_deletion_however_short_the_lead() {
+    for lead in [0, 1, 3, 20, 500, 5_000] {
+        let mut window = Window::new(at(0), at(lead), at(lead + 3_000), Nanos::from_millis(10));
+        window.observe(&sample(LOAD, lead, lead + 7));
+        window.observe(&sample(LOAD, lead + 2_999, lead + 3_000));
+        let mut step = Step::new("delete-1", "delete");
+        window.store(&mut step);
+        let series = &step.series["response-ms-max"];
+        let place = series.y.iter().position(Option::is_some).unwrap();
+        let (begins, lead) = (series.x[place], lead as f64 / 1e3);
+        assert!((begins - lead).abs() < 1e-6, "{lead}: {begins}");
+        assert!(series.y.last().unwrap().is_some() && series.x.len() <= 321, "{lead}");
+    }
 }
 
 #[test]
@@ -533,16 +549,14 @@ fn the_search_wants_the_open_loop() {
 #[test]
 fn the_reads_that_end_in_each_bin_are_counted() {
     let mut window = Window::new(at(0), at(1_000), at(11_000), Nanos::from_millis(10));
-    // A bin is 68.75 ms wide, and the first has the 37.5 ms before it, too.
-    for (intended, completed) in [(0, 10), (10, 60), (60, 107)] {
+    // A bin is 66.7 ms wide.
+    for (intended, completed) in [(0, 10), (10, 60), (60, 70)] {
         window.observe(&sample(LOAD, intended, completed));
     }
     let mut step = Step::new("delete-1", "delete");
     window.store_rate(&mut step);
     let rates = &step.series[super::window::READ_RATE].y;
-    let widths = [0.106_25, 0.068_75];
-    let counts: Vec<f64> =
-        rates.iter().zip(widths).map(|(rate, width)| rate.unwrap() * width).collect();
+    let counts: Vec<f64> = rates.iter().take(3).map(|rate| rate.unwrap() / 15.0).collect();
     assert!((counts[0] - 2.0).abs() < 0.01 && (counts[1] - 1.0).abs() < 0.01, "{counts:?}");
     assert_eq!(rates[2], Some(0.0));
 }
