@@ -2,7 +2,6 @@
 //! of them came to on the same load.
 
 use super::facts::{Facts, Found};
-use super::words::shown;
 use super::{ALIKE_SHARE, LONG_TRIM_S};
 use crate::record::Session;
 use crate::role::Role;
@@ -154,7 +153,7 @@ impl Under<'_> {
 
     fn text(&self, wait: &str) -> String {
         let setting = self.setting.words();
-        let wear = shown(self.wear.value(), "");
+        let wear = self.wear.quantity();
         match self.wait {
             Some(found) => format!(
                 "simulated, {setting}: {wait} {}, write amplification {wear}",

@@ -3,11 +3,11 @@
 
 use super::benefit::best_gain;
 use super::facts::{Facts, Found};
-use super::words::shown;
 use super::{
     DELETED_GB_A_DAY, LONG_TRIM_S, OVERDUE_SHARE, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S,
     TAIL_ALIKE, TAIL_LONGER, WAIT_S,
 };
+use crate::number::quantity;
 use crate::record::Session;
 use crate::role::Role;
 
@@ -126,7 +126,7 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
             Side::Unclear => "not clear, by the limit of",
             Side::Above => "above the limit of",
         },
-        shown(LONG_TRIM_S, "s")
+        quantity(LONG_TRIM_S, "s")
     );
     Some((side, Reason::new(text, &[tail, placebo])))
 }
@@ -158,7 +158,7 @@ fn overdue<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         "accesses are overdue for {} deleted: at {DELETED_GB_A_DAY} GB a day for more than {} % \
          of the time",
         found.shown(),
-        shown(OVERDUE_SHARE * 1e2, "")
+        quantity(OVERDUE_SHARE * 1e2, "")
     );
     Some((Side::Above, Reason::new(text, &[found])))
 }
@@ -212,9 +212,9 @@ fn settling(facts: &Facts<'_>) -> Option<Sign> {
     let time = facts.worst(&Role::SettlingTime)?;
     let pace = facts.worst(&Role::SettlingPace)?;
     let text = format!(
-        "after a TRIM the drive is slower for {}, at {:.0} % of its pace at the lowest",
+        "after a TRIM the drive is slower for {}, at {} of its pace at the lowest",
         time.shown(),
-        pace.value() * 1e2
+        pace.quantity()
     );
     let is_felt = time.value() > STORM_STALL_S && pace.value() < 0.5;
     is_felt.then(|| (Side::Above, Reason::new(text, &[time, pace])))
@@ -225,7 +225,7 @@ fn trace(facts: &Facts<'_>) -> Option<Sign> {
     let best = facts.sessions().filter_map(|it| best_gain(facts, it)).map(|(_, gain)| gain);
     let worst = best.min_by(|a, b| a.value().total_cmp(&b.value()));
     let found = worst.filter(|found| found.value() <= 1.0 - SHARE)?;
-    let text = format!("a trace with its TRIMs does {} of the writes", shown(found.value(), ""));
+    let text = format!("a trace with its TRIMs does {} of the writes", found.quantity());
     Some((Side::Above, Reason::new(text, &[found])))
 }
 
@@ -233,14 +233,12 @@ fn trace(facts: &Facts<'_>) -> Option<Sign> {
 pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     let mut words = Vec::new();
     let here = |found: Option<Found<'_>>| {
-        found.map_or_else(String::new, |it| {
-            format!(" (here {})", shown(it.value(), &it.figure.unit))
-        })
+        found.map_or_else(String::new, |it| format!(" (here {})", it.quantity()))
     };
     let tail = facts.worst(&Role::TailAfterDeletion);
     words.push(format!(
         "a p99.9 after deletions of more than {}{}, without TRIM less",
-        shown(LONG_TRIM_S, "s"),
+        quantity(LONG_TRIM_S, "s"),
         here(tail)
     ));
     let wait = facts.worst(&Role::WaitAfterDeletion);
@@ -250,7 +248,7 @@ pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     if let Some(wait) = wait.filter(|wait| wait.value() > 0.001) {
         words.push(format!(
             "a load to which a wait of {} is too long: then trim once a week",
-            shown(wait.value(), &wait.figure.unit)
+            wait.quantity()
         ));
     }
     words
@@ -265,8 +263,8 @@ fn a_day(facts: &Facts<'_>) -> Option<String> {
         format!(
             "deletions of more than {} a day, from which on accesses are overdue for {} % of the \
              time",
-            shown(amount, "GB"),
-            shown(OVERDUE_SHARE * 1e2, "")
+            quantity(amount, "GB"),
+            quantity(OVERDUE_SHARE * 1e2, "")
         )
     })
 }
