@@ -14,6 +14,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::number::significant;
 use crate::record::Session;
 use crate::role::Role;
 
@@ -24,7 +25,6 @@ mod cost;
 mod facts;
 mod lines;
 mod paced;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -326,8 +326,8 @@ fn by_rules(
     if let Benefit::None(because) = benefit {
         let change = format!(
             "a load that fragments the drive, so that it writes more than {NO_WEAR} bytes for \
-             each of the host's or loses {:.0} % of its speed",
-            SHARE * 100.0
+             each of the host's or loses {} % of its speed",
+            significant(SHARE * 100.0)
         );
         return Answer::new(Action::NothingToGain, because, vec![change]);
     }

@@ -21,6 +21,8 @@ use crate::store::{Host, Store};
 
 /// Where runs go without `--output`.
 const RUNS: &str = "trimbench-runs";
+/// Nearer to a limit than this share, a figure is also said in full.
+const NEAR: f64 = 0.01;
 
 /// `trimbench run`.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
@@ -213,16 +215,23 @@ fn judge(record: &RunRecord, plan: &Plan) -> bool {
     outcomes.iter().chain(&demanded).all(|outcome| outcome.holds)
 }
 
+/// The figure that a limit judged, as it is shown everywhere; in full where its rounding hides on
+/// which side of the limit it is.
+fn judged_value(figure: &Figure, outcome: &LimitOutcome) -> String {
+    let shown = figure.shown().quantity();
+    let limit = &outcome.limit;
+    let near = |value: &f64| {
+        let apart = (value - limit.value).abs();
+        apart > 0.0 && apart < limit.value.abs() * NEAR
+    };
+    match outcome.value.filter(near) {
+        Some(value) => format!("{shown}, exactly {value} {}", limit.unit).trim_end().to_owned(),
+        None => shown,
+    }
+}
+
 /// How one limit fared on one target.
 fn say(record: &RunRecord, outcome: &LimitOutcome) {
-    let unit = &outcome.limit.unit;
-    // Six digits, as nobody's limit has more.
-    let value = outcome.value.map(|value| {
-        let digits = format!("{value:.6}");
-        let digits = digits.trim_end_matches('0').trim_end_matches('.');
-        format!("{digits} {unit}").trim_end().to_owned()
-    });
-    let value = value.unwrap_or_else(|| "not measured".to_owned());
     let verdict = match outcome.unmeasured {
         Some(_) => "NOT JUDGED",
         None if outcome.holds => "holds",
@@ -234,6 +243,7 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
     });
     let figures = session.into_iter().flat_map(|session| &session.figures);
     let judged = figures.into_iter().find(|figure| Some(&figure.id) == outcome.figure.as_ref());
+    let value = judged.map_or_else(|| "not measured".to_owned(), |it| judged_value(it, outcome));
     // A limit on a slope says nothing of a stall that is the same for every size.
     let remark = judged.and_then(Figure::words);
     let reason = outcome.unmeasured.map(|caveat| format!("{}: {}", caveat.id(), caveat.meaning()));

@@ -338,10 +338,10 @@ fn an_interval_that_holds_zero_says_so_where_the_record_is_silent() {
     figures.extend([unjudged, judged, clear]);
     let text = full(&record, Style { width: 120, ..PLAIN });
     let line = |title: &str| text.lines().find(|line| line.starts_with(title)).unwrap();
-    assert!(line("unjudged").contains("-1 to 3 (95 %)"), "levels differ: {}", line("unjudged"));
+    assert!(line("unjudged").contains("-1.0 to 3.0 (95 %)"), "levels differ: {}", line("unjudged"));
     assert!(line("unjudged").ends_with("holds 0"));
     assert!(line("judged").ends_with("no word"));
-    assert!(line("clear").contains("0.500 to 3 (90 %)") && !line("clear").contains("holds"));
+    assert!(line("clear").contains("0.5 to 3.0 (90 %)") && !line("clear").contains("holds"));
 }
 
 #[test]
@@ -518,5 +518,20 @@ fn no_text_of_a_record_does_anything_to_the_terminal() {
         let hidden = |letter| letter != '\n' && trimbench_core::text::is_hidden(letter);
         let line = text.lines().find(|line| line.contains(hidden));
         assert_eq!(line, None, "{text}");
+    }
+}
+
+/// Tables of drives show a figure as its own table does: drives of other orders have other units.
+#[test]
+fn a_figure_has_one_unit_and_rounding_in_every_table() {
+    let mut record = three_drives();
+    for (session, value) in record.sessions.iter_mut().zip([0.000_013, 0.479, 1.0]) {
+        session.figures.retain(|figure| figure.headline);
+        session.figures[0] = figure("longest", "longest", value, "s");
+        session.figures[0].headline = true;
+    }
+    let text = full(&record, Style { width: 120, ..PLAIN });
+    for shown in ["13 us", "479 ms", "1 s"] {
+        assert_eq!(text.matches(&format!(" {shown} ")).count(), 2, "{shown}: {text}");
     }
 }

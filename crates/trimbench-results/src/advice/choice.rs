@@ -2,7 +2,6 @@
 //! of them came to on the same load.
 
 use super::facts::{Facts, Found};
-use super::words::shown;
 use super::{ALIKE_SHARE, LONG_TRIM_S};
 use crate::record::Session;
 use crate::role::Role;
@@ -156,7 +155,7 @@ impl Under<'_> {
 
     fn text(&self, wait: &str) -> String {
         let setting = self.setting.words();
-        let wear = shown(self.wear.value(), "");
+        let wear = self.wear.quantity();
         match self.wait {
             Some(found) => format!(
                 "simulated, {setting}: {wait} {}, write amplification {wear}",
@@ -167,7 +166,7 @@ impl Under<'_> {
     }
 
     fn short(&self) -> String {
-        let wear = shown(self.wear.value(), "");
+        let wear = self.wear.quantity();
         self.wait.map_or_else(
             || format!("write amplification {wear}"),
             |found| format!("waits {}, write amplification {wear}", found.shown()),

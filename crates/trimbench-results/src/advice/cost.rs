@@ -3,11 +3,11 @@
 
 use super::benefit::best_gain;
 use super::facts::{Facts, Found};
-use super::words::shown;
 use super::{
     DELETED_GB_A_DAY, LONG_TRIM_S, OVERDUE_SHARE, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S,
     TAIL_ALIKE, TAIL_LONGER, WAIT_S,
 };
+use crate::number::quantity;
 use crate::record::Session;
 use crate::role::Role;
 
@@ -126,7 +126,7 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
             Side::Unclear => "not clear, by the limit of",
             Side::Above => "above the limit of",
         },
-        shown(LONG_TRIM_S, "s")
+        quantity(LONG_TRIM_S, "s")
     );
     let short = format!("p99.9 after deletions {}", tail.shown());
     Some((side, Reason::new(text, &[tail, placebo]).in_short(short)))
@@ -159,7 +159,7 @@ fn overdue<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         "accesses are overdue for {} deleted: at {DELETED_GB_A_DAY} GB a day for more than {} % \
          of the time",
         found.shown(),
-        shown(OVERDUE_SHARE * 1e2, "")
+        quantity(OVERDUE_SHARE * 1e2, "")
     );
     let short = format!("overdue for {} deleted", found.shown());
     Some((Side::Above, Reason::new(text, &[found]).in_short(short)))
@@ -195,8 +195,7 @@ fn files(facts: &Facts<'_>) -> Vec<Sign> {
         .filter_map(|(buffered, way)| Some((facts.worst(&Role::DurationAdded { buffered })?, way)));
     let signs = found.map(|(found, way)| {
         let text = format!("`discard` adds {} to the duration of PostMark, {way}", found.shown());
-        let added = shown(found.value(), &found.figure.unit);
-        let short = format!("`discard` adds {added} to PostMark");
+        let short = format!("`discard` adds {} to PostMark", found.quantity());
         (Side::of_estimate(found, SLOWDOWN_PERCENT), Reason::new(text, &[found]).in_short(short))
     });
     signs.collect()
@@ -218,9 +217,9 @@ fn settling(facts: &Facts<'_>) -> Option<Sign> {
     let time = facts.worst(&Role::SettlingTime)?;
     let pace = facts.worst(&Role::SettlingPace)?;
     let text = format!(
-        "after a TRIM the drive is slower for {}, at {:.0} % of its pace at the lowest",
+        "after a TRIM the drive is slower for {}, at {} of its pace at the lowest",
         time.shown(),
-        pace.value() * 1e2
+        pace.quantity()
     );
     let is_felt = time.value() > STORM_STALL_S && pace.value() < 0.5;
     let short = format!("slower for {} after a TRIM", time.shown());
@@ -232,8 +231,8 @@ fn trace(facts: &Facts<'_>) -> Option<Sign> {
     let best = facts.sessions().filter_map(|it| best_gain(facts, it)).map(|(_, gain)| gain);
     let worst = best.min_by(|a, b| a.value().total_cmp(&b.value()));
     let found = worst.filter(|found| found.value() <= 1.0 - SHARE)?;
-    let text = format!("a trace with its TRIMs does {} of the writes", shown(found.value(), ""));
-    let short = format!("a trace does {} of its writes", shown(found.value(), ""));
+    let text = format!("a trace with its TRIMs does {} of the writes", found.quantity());
+    let short = format!("a trace does {} of its writes", found.quantity());
     Some((Side::Above, Reason::new(text, &[found]).in_short(short)))
 }
 
@@ -241,14 +240,12 @@ fn trace(facts: &Facts<'_>) -> Option<Sign> {
 pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     let mut words = Vec::new();
     let here = |found: Option<Found<'_>>| {
-        found.map_or_else(String::new, |it| {
-            format!(" (here {})", shown(it.value(), &it.figure.unit))
-        })
+        found.map_or_else(String::new, |it| format!(" (here {})", it.quantity()))
     };
     let tail = facts.worst(&Role::TailAfterDeletion);
     words.push(format!(
         "a p99.9 after deletions of more than {}{}, without TRIM less",
-        shown(LONG_TRIM_S, "s"),
+        quantity(LONG_TRIM_S, "s"),
         here(tail)
     ));
     let wait = facts.worst(&Role::WaitAfterDeletion);
@@ -258,7 +255,7 @@ pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     if let Some(wait) = wait.filter(|wait| wait.value() > 0.001) {
         words.push(format!(
             "a load to which a wait of {} is too long: then trim once a week",
-            shown(wait.value(), &wait.figure.unit)
+            wait.quantity()
         ));
     }
     words
@@ -273,8 +270,8 @@ fn a_day(facts: &Facts<'_>) -> Option<String> {
         format!(
             "deletions of more than {} a day, from which on accesses are overdue for {} % of the \
              time",
-            shown(amount, "GB"),
-            shown(OVERDUE_SHARE * 1e2, "")
+            quantity(amount, "GB"),
+            quantity(OVERDUE_SHARE * 1e2, "")
         )
     })
 }

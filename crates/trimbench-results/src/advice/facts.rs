@@ -4,7 +4,6 @@ use trimbench_core::Caveat;
 
 use super::Reason;
 use super::benefit::Benefit;
-use super::words::shown;
 use crate::metric::Direction;
 use crate::record::{Figure, Session};
 use crate::role::Role;
@@ -37,18 +36,14 @@ impl Found<'_> {
         self.figure.value
     }
 
-    /// The value with its unit and interval, in words.
+    /// The value with its unit and interval, as it is shown everywhere.
     pub(super) fn shown(&self) -> String {
-        let Figure { value, unit, interval, .. } = self.figure;
-        match interval {
-            Some(interval) if interval.low < interval.high => format!(
-                "{} ({} to {})",
-                shown(*value, unit),
-                shown(interval.low, unit),
-                shown(interval.high, unit)
-            ),
-            _ => shown(*value, unit),
-        }
+        self.figure.shown().text()
+    }
+
+    /// The same without the interval.
+    pub(super) fn quantity(&self) -> String {
+        self.figure.shown().quantity()
     }
 }
 
@@ -205,7 +200,7 @@ impl<'a> Facts<'a> {
         let lost = table.iter().filter_map(|(role, what)| {
             let found = self.worst(role)?;
             (found.value() > 0.0)
-                .then(|| Reason::new(format!("{} {what}", found.value()), &[found]))
+                .then(|| Reason::new(format!("{} {what}", found.figure.shown().number), &[found]))
         });
         lost.collect()
     }
@@ -233,7 +228,7 @@ impl<'a> Facts<'a> {
         {
             let text = format!(
                 "all trimmed blocks still read as before, {} of them against the drive's promise",
-                broken.value()
+                broken.figure.shown().number
             );
             because.push(Reason::new(text, &[kept, broken]));
         }

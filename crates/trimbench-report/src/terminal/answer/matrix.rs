@@ -7,7 +7,6 @@ use super::super::headlines::verdict as words;
 use super::super::notes::Notes;
 use super::Judged;
 use crate::grid::{Grid, GridColumn};
-use crate::number::UnitScale;
 use crate::style::Style;
 
 /// Behind a figure that a note limits.
@@ -108,13 +107,10 @@ fn filesystem(session: &Session) -> &str {
     }
 }
 
-/// The cells of a row, all in one unit.
+/// The cells of a row.
 fn texts(row: &Row<'_>, notes: &Notes, style: Style) -> Vec<String> {
-    let values: Vec<f64> = row.figures().map(|(_, figure)| figure.value).collect();
-    let unit = row.figures().next().map_or("", |(_, figure)| figure.unit.as_str());
-    let scale = UnitScale::for_headlines(&values, unit);
     let cell = |sessions: &Vec<&Session>| {
-        let texts = sessions.iter().map(|session| cell(session, &scale, notes, style));
+        let texts = sessions.iter().map(|session| cell(session, notes, style));
         let texts = texts.collect::<Vec<_>>().join(" / ");
         if texts.is_empty() { ABSENT.to_owned() } else { texts }
     };
@@ -122,7 +118,7 @@ fn texts(row: &Row<'_>, notes: &Notes, style: Style) -> Vec<String> {
 }
 
 /// What a session came to, in a word or a number.
-fn cell(session: &Session, scale: &UnitScale, notes: &Notes, style: Style) -> String {
+fn cell(session: &Session, notes: &Notes, style: Style) -> String {
     let Some(figure) = session.headline() else {
         return if session.finished { "no figure" } else { "unfinished" }.to_owned();
     };
@@ -140,7 +136,7 @@ fn cell(session: &Session, scale: &UnitScale, notes: &Notes, style: Style) -> St
         Some(verdict) if figure.role == Some(Role::NeighboursLost) && figure.value == 0.0 => {
             first_words(&verdict.to_string())
         }
-        _ => format!("{} {}", scale.print_headline(figure.value), scale.unit),
+        _ => figure.shown().quantity(),
     };
     let mut ids = figure.caveats.iter().chain(&session.caveats);
     let mark = if ids.any(|id| !notes.is_of_all(id)) { MARK } else { "" };
