@@ -317,6 +317,13 @@ fn by_rules(
                       drive's firmware";
         return Answer::new(Action::DoNotTrim, harm, vec![change.to_owned()]);
     }
+    if let Some(because) = facts.without_discard() {
+        let change = "a run while the filesystem is mounted with `discard`: `mount -o \
+                      remount,discard` does that, and `nodiscard` undoes it";
+        let deciding = Some(because.short.clone());
+        let answer = Answer::new(Action::Unknown, vec![because], vec![change.to_owned()]);
+        return Answer { deciding, ..answer };
+    }
     let reach = facts.unreached(&benefit);
     if !reach.is_empty() {
         let change = "discards that arrive: look for the layer that takes none (dm-crypt without \

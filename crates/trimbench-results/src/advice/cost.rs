@@ -128,7 +128,7 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         },
         quantity(LONG_TRIM_S, "s")
     );
-    let short = format!("p99.9 after deletions {}", tail.shown());
+    let short = format!("p99.9 after deletions {}, else {}", tail.quantity(), placebo.quantity());
     Some((side, Reason::new(text, &[tail, placebo]).in_short(short)))
 }
 
@@ -194,8 +194,15 @@ fn files(facts: &Facts<'_>) -> Vec<Sign> {
         .into_iter()
         .filter_map(|(buffered, way)| Some((facts.worst(&Role::DurationAdded { buffered })?, way)));
     let signs = found.map(|(found, way)| {
-        let text = format!("`discard` adds {} to the duration of PostMark, {way}", found.shown());
-        let short = format!("`discard` adds {} to PostMark", found.quantity());
+        // From some percent on a change is shown as a number of times.
+        let (text, short) = if found.figure.shown().unit == "times" {
+            let long = format!("PostMark, {way}, takes {} as long with `discard`", found.shown());
+            (long, format!("PostMark takes {} as long", found.quantity()))
+        } else {
+            let long =
+                format!("`discard` adds {} to the duration of PostMark, {way}", found.shown());
+            (long, format!("`discard` adds {} to PostMark", found.quantity()))
+        };
         (Side::of_estimate(found, SLOWDOWN_PERCENT), Reason::new(text, &[found]).in_short(short))
     });
     signs.collect()

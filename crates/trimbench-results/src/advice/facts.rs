@@ -205,6 +205,23 @@ impl<'a> Facts<'a> {
         lost.collect()
     }
 
+    /// Why deletions say nothing of TRIM: the filesystem that was measured is mounted without it.
+    pub(super) fn without_discard(&self) -> Option<Reason> {
+        let without = |session: &Session| {
+            let options = session.target.identity.get("mount-options");
+            let none = |options: &String| !options.split(',').any(|it| it.starts_with("discard"));
+            let steps = session.steps.iter().flat_map(|step| &step.caveats);
+            let sent_none =
+                session.caveats.iter().chain(steps).any(|id| id == Caveat::NoDiscard.id());
+            session.target.kind == "directory" && options.is_some_and(none) && sent_none
+        };
+        let found = self.sessions().any(|(_, session)| without(session));
+        found.then(|| {
+            let text = "the filesystem is mounted without `discard`, so that deletions sent none";
+            Reason::new(text, &[]).in_short("mounted without `discard`: nothing was trimmed")
+        })
+    }
+
     /// Why TRIM seems not to reach the drive; `None` if it may. A gain shows that it did.
     pub(super) fn unreached(&self, benefit: &Benefit) -> Vec<Reason> {
         let mut because = Vec::new();

@@ -167,3 +167,23 @@ fn an_invalid_figure_that_says_otherwise_leaves_no_answer() {
     let early = caveat(quiet(), Caveat::LateSchedule);
     assert_eq!(action(&[early, sweep()]), "mount-with-discard");
 }
+
+#[test]
+fn a_filesystem_that_is_mounted_without_discard_has_no_answer_and_says_why() {
+    let on = |options: &str| {
+        let mut it = quiet();
+        it.target.kind = "directory".to_owned();
+        it.target.identity.insert("mount-options".to_owned(), options.to_owned());
+        let mut step = Step::new("delete-0", "delete");
+        step.caveat(Caveat::NoDiscard);
+        it.steps.push(step);
+        advice(&[it])
+    };
+    let card = on("rw,relatime,errors=continue");
+    assert_eq!(card.action, Action::Unknown, "{card:#?}");
+    assert_eq!(card.deciding, "mounted without `discard`: nothing was trimmed");
+    assert!(card.would_change[0].contains("`mount -o remount,discard`") && card.lines.is_empty());
+    for options in ["rw,discard", "rw,discard=async,ssd"] {
+        assert_ne!(on(options).deciding, card.deciding, "{options}");
+    }
+}
