@@ -96,10 +96,7 @@ impl Grid {
         let titles = self.columns.iter().zip(&widths);
         let titles = titles.map(|(column, width)| {
             let title = style.clean(&column.title);
-            match column.hyphens {
-                true => at_hyphens(&title, *width),
-                false => fitted(title, *width),
-            }
+            if column.hyphens { at_hyphens(&title, *width) } else { fitted(title, *width) }
         });
         let mut lines = self.laid_out(&titles.collect::<Vec<_>>(), &widths);
         lines.push(style.rule(style.columns()));
@@ -128,9 +125,11 @@ impl Grid {
 
     fn least_widths(&self) -> Vec<usize> {
         let columns = self.columns.iter().map(|column| {
-            let title = match column.hyphens {
-                true => hyphenated(&column.title).map(str::len).max().unwrap_or(0),
-                false => column.title.chars().count(),
+            let length = |text: &str| text.chars().count();
+            let title = if column.hyphens {
+                hyphenated(&column.title).map(length).max().unwrap_or(0)
+            } else {
+                length(&column.title)
             };
             GridColumn { title: "x".repeat(title), ..column.clone() }
         });

@@ -193,7 +193,7 @@ fn a_record_of_nothing_but_invalid_figures_says_so_and_gives_no_advice() {
     let text = answer(&record, PLAIN);
     assert_eq!(text.matches("no answer").count(), 3, "{text}");
     assert!(!text.contains("# "), "nothing to type: {text}");
-    let table = text.lines().filter(|line| line.starts_with("delete-stall")).next().unwrap();
+    let table = text.lines().find(|line| line.starts_with("delete-stall")).unwrap();
     assert_eq!(table.matches("INVALID").count(), 3, "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(Caveat::LateSchedule.advice()), "{text}");

@@ -57,9 +57,10 @@ fn place(note: &Note, drives: &[Judged<'_>]) -> String {
     if let (true, Some((_, (with, without)))) = (everywhere, touched.first())
         && touched.iter().all(|(_, (other, _))| other == with)
     {
-        return match without.is_empty() {
-            true => "everywhere".to_owned(),
-            false => format!("{} on every drive", listed(with)),
+        return if without.is_empty() {
+            "everywhere".to_owned()
+        } else {
+            format!("{} on every drive", listed(with))
         };
     }
     let of_drive = |(name, (with, without)): &&(String, Sides<'_>)| match without.len() {

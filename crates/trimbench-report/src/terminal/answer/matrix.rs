@@ -90,9 +90,10 @@ fn rows<'a>(record: &'a RunRecord, drives: &[Judged<'a>]) -> Vec<Row<'a>> {
             sessions.filter(|it| (it.plan.method.as_str(), filesystem(it)) == *key).collect()
         };
         let alone = keys.iter().filter(|other| other.0 == key.0).count() == 1;
-        let label = match alone || key.1.is_empty() {
-            true => key.0.to_owned(),
-            false => format!("{}, {}", key.0, key.1),
+        let label = if alone || key.1.is_empty() {
+            key.0.to_owned()
+        } else {
+            format!("{}, {}", key.0, key.1)
         };
         Row { label, cells: drives.iter().map(of_drive).collect() }
     };
