@@ -939,7 +939,7 @@ const ANSWER: &[ClaimRow] = &[
               24 lines, cargo's two included; at most 80 lines in all; no hashes, nothing twice; \
               the README shows what is printed",
         tier: Tier::Acceptance(&[]),
-        short: seconds(60),
+        short: seconds(50),
         full: seconds(60),
         measure: answer::first_lines::measure,
         read: answer::first_lines::read,
@@ -975,7 +975,7 @@ const ANSWER: &[ClaimRow] = &[
               an answer and a line to type, all files that were there intact, none left behind. \
               Needs a calm disk, and root",
         tier: Tier::Evidence,
-        short: seconds(100),
+        short: seconds(80),
         full: seconds(420),
         measure: answer::readme::measure,
         read: answer::readme::read,

@@ -30,10 +30,9 @@ const README: &str = "README.md";
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let readme = fs::read(context.repository().root().join(README)).context("read the README")?;
     fs::write(context.folder().join(README), readme).context("keep the README")?;
-    let mut run = context.trimbench(&["run", "--jobs", "2", "--output"])?;
-    run.arg(context.folder().join("run"));
-    // As in the README.
-    run.env("LC_ALL", "C.UTF-8");
+    let mut run = context.trimbench(&["run", "--jobs", "2", "--output", "run"])?;
+    // The output names the run's directory, and the README's is of a UTF-8 terminal.
+    run.current_dir(context.folder()).env("LC_ALL", "C.UTF-8");
     context.capture("run", &mut run).map(drop)
 }
 
