@@ -189,7 +189,7 @@ impl Window {
 
     fn picture<C>(&mut self, sample: &Sample<C>) {
         let response = sample.response_time();
-        // What the deletion met under way is drawn with it: a stall does not begin before its cause.
+        // What the deletion met under way is drawn with it: no stall begins before its cause.
         let met = sample.intended < self.deleted_at && sample.completed > self.deleted_at;
         let bin = self.bin(if met { self.deleted_at } else { sample.intended });
         if let Some(worst) = self.responses.get_mut(bin) {

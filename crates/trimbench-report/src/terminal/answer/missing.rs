@@ -29,7 +29,7 @@ impl Grouped {
         Self(grouped)
     }
 
-    /// A line for all that is said of the same names, which are left out where they are all `count`.
+    /// A line for all that is said of the same names; not of whom, where they are all `count`.
     fn lines(&self, label: &str, count: usize, style: Style) -> Vec<String> {
         let mut lines: Vec<(&[String], Vec<&str>)> = Vec::new();
         for (text, names) in &self.0 {
