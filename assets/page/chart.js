@@ -78,17 +78,6 @@ const trimbenchChart = (() => {
   // Stretches shorter than this share of all are not labelled.
   const SHARE_MIN = 0.12;
 
-  // Four significant digits, as people read them.
-  function number(value) {
-    if (value === null || value === undefined || Number.isNaN(value)) return '–';
-    if (value === 0) return '0';
-    const size = Math.abs(value);
-    if (size >= 1e15 || size < 1e-6) return value.toExponential(2);
-    if (size >= 1000)
-      return value.toLocaleString('en', {maximumFractionDigits: size < 10000 ? 1 : 0});
-    return String(Number(value.toPrecision(4)));
-  }
-
   const UNITS = {
     B: [
       ['B', 1],
@@ -115,16 +104,15 @@ const trimbenchChart = (() => {
   function tick(axis) {
     const ladder = axis.scale === 'log' ? UNITS[axis.unit] : undefined;
     return value => {
-      if (!ladder || value === 0) return number(value);
+      if (!ladder || value === 0) return trimbenchNumber.tick(value);
       const step = ladder.filter(entry => Math.abs(value) >= entry[1] * 0.9999).pop() || ladder[0];
-      return number(value / step[1]) + '\u2009' + step[0];
+      return trimbenchNumber.tick(value / step[1]) + '\u2009' + step[0];
     };
   }
 
-  function quantity(value, axis) {
-    const unit = axis.unit;
-    if (axis.scale === 'log' && UNITS[unit]) return tick(axis)(value);
-    return number(value) + (unit ? '\u2009' + unit : '');
+  // A value, as it is shown in every report.
+  function quantity(value, axis, low, high) {
+    return trimbenchNumber.quantity(value, axis.unit, low, high);
   }
 
   // Room for the names of categories beside a vertical axis.
@@ -304,7 +292,7 @@ const trimbenchChart = (() => {
             formatter: item =>
               item.value[2] === null
                 ? '–'
-                : (series.labels?.[item.dataIndex] ?? number(item.value[2])),
+                : (series.labels?.[item.dataIndex] ?? quantity(item.value[2], chart.z)),
             color: theme.text,
           },
         },
@@ -389,17 +377,13 @@ const trimbenchChart = (() => {
   function tooltip(chart, theme) {
     const cells = chart.series.some(series => series.kind === 'cells');
     const lines = chart.series.some(series => series.kind === 'line' || series.kind === 'steps');
-    const interval = (series, place) =>
-      series.low && series.low[place] !== null && series.high[place] !== null
-        ? ` [${number(series.low[place])} to ${number(series.high[place])}]`
-        : '';
     const place = (axis, value) =>
       axis.scale === 'category' ? axis.categories[value] : quantity(value, axis);
     const row = item => {
       const series = chart.series.find(candidate => candidate.name === item.seriesName);
       if (!series || item.seriesType === 'custom') return '';
       const index = item.dataIndex;
-      return `<br>${item.marker}${escaped(series.name)}: <b>${escaped(quantity(series.y[index], chart.y))}</b>${escaped(interval(series, index))}`;
+      return `<br>${item.marker}${escaped(series.name)}: <b>${escaped(quantity(series.y[index], chart.y, series.low?.[index], series.high?.[index]))}</b>`;
     };
     return {
       trigger: lines ? 'axis' : 'item',

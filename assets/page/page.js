@@ -106,9 +106,10 @@
     redraw();
   });
 
-  // What a cell is sorted by and what a file gets: all digits where there is a number.
+  // What a cell is sorted by and what a file gets: all digits where there is a number, in the unit
+  // of the record.
   function content(cell) {
-    return cell.dataset.value ?? cell.textContent.trim();
+    return cell.dataset.unit ?? cell.dataset.value ?? cell.textContent.trim();
   }
 
   function sort(table, column, header) {
@@ -203,6 +204,7 @@
         'title',
         'value',
         'unit',
+        'shown',
         'low',
         'high',
         'level',
@@ -223,6 +225,12 @@
           figure.title,
           figure.value,
           figure.unit,
+          trimbenchNumber.quantity(
+            figure.value,
+            figure.unit,
+            figure.interval?.low,
+            figure.interval?.high,
+          ),
           figure.interval?.low,
           figure.interval?.high,
           figure.interval?.level,

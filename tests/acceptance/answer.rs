@@ -1,4 +1,6 @@
-//! Claims about what a user meets: mistakes that are answered, and an honest clock.
+//! Claims about what a user meets: the answer first, mistakes that are answered, an honest clock.
 
 pub(super) mod clock;
+pub(super) mod first_lines;
 pub(super) mod mistakes;
+pub(super) mod readme;

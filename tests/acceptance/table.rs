@@ -952,6 +952,18 @@ const KERNELS: &[ClaimRow] = &[
 
 const ANSWER: &[ClaimRow] = &[
     ClaimRow {
+        id: "answer.1",
+        title: "`trimbench run` prints every verdict and the table on its first screen",
+        bar: "at 80 columns: four verdicts before all else, and every method in the table within \
+              24 lines, cargo's two included; at most 80 lines in all; no hashes, nothing twice; \
+              the README shows what is printed",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(50),
+        full: seconds(60),
+        measure: answer::first_lines::measure,
+        read: answer::first_lines::read,
+    },
+    ClaimRow {
         id: "answer.2",
         title: "Mistakes on the command line are answered as was written down beforehand",
         bar: "at least 40 mistakes; the exit code, the message and the hint of each are as the \
@@ -973,6 +985,19 @@ const ANSWER: &[ClaimRow] = &[
         full: seconds(900),
         measure: answer::clock::measure,
         read: answer::clock::read,
+    },
+    ClaimRow {
+        id: "answer.4",
+        title: "\"Discard or fstrim?\" is answered by the README alone in five minutes",
+        bar: "the README's commands on an ext4 on a loop device that is mounted without \
+              `discard`: at most 300 s, the methods that it names and no others, one card with \
+              an answer and a line to type, all files that were there intact, none left behind. \
+              Needs a calm disk, and root",
+        tier: Tier::Evidence,
+        short: seconds(80),
+        full: seconds(420),
+        measure: answer::readme::measure,
+        read: answer::readme::read,
     },
 ];
 

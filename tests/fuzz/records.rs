@@ -140,7 +140,7 @@ fn again(record: &RunRecord) -> Result<(), String> {
 /// Nothing of the record controls a terminal, and tables are rectangular.
 fn shown(record: &RunRecord, options: &FuzzOptions<'_>) -> Result<(), String> {
     let style = Style { width: 80, colour: false, unicode: options.unicode };
-    let detail = if options.view < 5 { Detail::Full } else { Detail::Summary };
+    let detail = if options.view < 5 { Detail::Full } else { Detail::Answer { place: "RUN" } };
     let text = terminal(record, detail, style);
     if let Some(character) = text.chars().find(|c| c.is_control() && *c != '\n') {
         return Err(format!("{character:?} reaches the terminal"));

@@ -57,6 +57,7 @@ pub fn environment(path: &Path) -> Result<BTreeMap<String, String>, MountError> 
     for (key, text) in [
         ("filesystem", mount.filesystem.clone()),
         ("mount-options", mount.options.clone()),
+        ("mount-point", to_text(&mount.mount_point)),
         ("source-device", to_text(&mount.source)),
     ] {
         found.insert(key.to_owned(), text);

@@ -1,5 +1,6 @@
 //! A record as tables in CSV (RFC 4180): lines end in CR LF, fields with commas, quotes or line
-//! breaks are quoted. Numbers in full, so that they read back to the same bits.
+//! breaks are quoted. Numbers in full, in the unit of the metric, so that they read back to the
+//! same bits and add up; `shown` is the same figure as every other report shows it.
 //!
 //! `session` is the index in the record, from 0; it joins the tables.
 //!
@@ -72,6 +73,7 @@ fn figures(sessions: &[(usize, &Session)]) -> String {
                 text(&figure.title),
                 plain(figure.value),
                 text(&figure.unit),
+                text(&figure.shown().text()),
                 interval(|interval| interval.low),
                 interval(|interval| interval.high),
                 interval(|interval| interval.level),
@@ -84,7 +86,7 @@ fn figures(sessions: &[(usize, &Session)]) -> String {
     });
     let header = [
         "session", "method", "target", "preset", "clock", "finished", "figure", "title", "value",
-        "unit", "low", "high", "level", "n", "headline", "verdict", "caveats",
+        "unit", "shown", "low", "high", "level", "n", "headline", "verdict", "caveats",
     ];
     table(header, rows)
 }

@@ -20,6 +20,8 @@ pub struct GridColumn {
     right: bool,
     /// Whether it is broken only where nothing else is left to break.
     whole: bool,
+    /// Whether its title may stand in several lines, broken behind hyphens.
+    hyphens: bool,
     /// Blanks before it.
     gap: usize,
 }
@@ -42,7 +44,7 @@ enum Row {
 impl GridColumn {
     /// Text, to the left.
     pub fn text(title: &str) -> Self {
-        Self { title: title.to_owned(), right: false, whole: false, gap: GAP }
+        Self { title: title.to_owned(), right: false, whole: false, hyphens: false, gap: GAP }
     }
 
     /// Names, to the left, and whole as numbers are.
@@ -53,6 +55,11 @@ impl GridColumn {
     /// Numbers, to the right and whole.
     pub fn number(title: &str) -> Self {
         Self { right: true, ..Self::name(title) }
+    }
+
+    /// Numbers below a name, which is broken behind hyphens where there is no room for it.
+    pub(crate) fn number_below(title: &str) -> Self {
+        Self { hyphens: true, ..Self::number(title) }
     }
 
     /// Text that belongs to the column before, such as its unit.
@@ -86,9 +93,21 @@ impl Grid {
     /// Header, rule and rows, cleaned and without blanks at the ends of lines.
     pub fn render(&self, style: Style) -> Vec<String> {
         let widths = self.widths(style.columns());
-        let titles: Vec<String> = self.columns.iter().map(|column| column.title.clone()).collect();
-        let mut lines = self.lines(&titles, &widths, style);
+        let titles = self.columns.iter().zip(&widths);
+        let titles = titles.map(|(column, width)| {
+            let title = style.clean(&column.title);
+            if column.hyphens { at_hyphens(&title, *width) } else { fitted(title, *width) }
+        });
+        let mut lines = self.laid_out(&titles.collect::<Vec<_>>(), &widths);
         lines.push(style.rule(style.columns()));
+        lines.extend(self.rows(style));
+        lines
+    }
+
+    /// The rows alone.
+    pub(crate) fn rows(&self, style: Style) -> Vec<String> {
+        let widths = self.widths(style.columns());
+        let mut lines = Vec::new();
         for row in &self.rows {
             match row {
                 Row::Cells(cells) => lines.extend(self.lines(cells, &widths, style)),
@@ -96,6 +115,25 @@ impl Grid {
             }
         }
         lines
+    }
+
+    /// Characters that the table takes with its titles broken behind hyphens.
+    pub(crate) fn least_width(&self) -> usize {
+        let gaps: usize = self.columns.iter().skip(1).map(|column| column.gap).sum();
+        self.least_widths().iter().sum::<usize>() + gaps
+    }
+
+    fn least_widths(&self) -> Vec<usize> {
+        let columns = self.columns.iter().map(|column| {
+            let length = |text: &str| text.chars().count();
+            let title = if column.hyphens {
+                hyphenated(&column.title).map(length).max().unwrap_or(0)
+            } else {
+                length(&column.title)
+            };
+            GridColumn { title: "x".repeat(title), ..column.clone() }
+        });
+        Self { columns: columns.collect(), rows: self.rows.clone() }.natural_widths()
     }
 
     fn natural_widths(&self) -> Vec<usize> {
@@ -110,11 +148,19 @@ impl Grid {
         self.columns.iter().enumerate().map(widest).collect()
     }
 
-    /// Widths that fit into `room`: first the widest texts give way, then whatever is widest.
+    /// Widths that fit into `room`: first the widest titles give way that may be broken, then the
+    /// widest texts, then whatever is widest.
     fn widths(&self, room: usize) -> Vec<usize> {
         let mut widths = self.natural_widths();
+        let least = self.least_widths();
         let mut excess = self.natural_width().saturating_sub(room);
         while excess > 0 {
+            let titles = (0..widths.len()).filter(|index| widths[*index] > least[*index]);
+            if let Some(index) = titles.max_by_key(|index| widths[*index]) {
+                widths[index] -= 1;
+                excess -= 1;
+                continue;
+            }
             let indices = 0..widths.len();
             let text = |&index: &usize| !self.columns[index].whole && widths[index] > TEXT_MIN;
             let widest = |indices: &mut dyn Iterator<Item = usize>| {
@@ -134,12 +180,16 @@ impl Grid {
             .iter()
             .enumerate()
             .map(|(index, &width)| {
-                let text = style.clean(cells.get(index).map_or("", String::as_str));
-                if text.chars().count() <= width { vec![text] } else { broken(&text, width) }
+                fitted(style.clean(cells.get(index).map_or("", String::as_str)), width)
             })
             .collect();
+        self.laid_out(&cells, widths)
+    }
+
+    /// The lines of cells, each of which is broken already.
+    fn laid_out(&self, cells: &[Vec<String>], widths: &[usize]) -> Vec<String> {
         let height = cells.iter().map(Vec::len).max().unwrap_or(0);
-        (0..height).map(|row| self.line(&cells, row, widths)).collect()
+        (0..height).map(|row| self.line(cells, row, widths)).collect()
     }
 
     fn line(&self, cells: &[Vec<String>], row: usize, widths: &[usize]) -> String {
@@ -154,6 +204,30 @@ impl Grid {
         }
         line.trim_end().to_owned()
     }
+}
+
+/// The text in lines that fit.
+fn fitted(text: String, width: usize) -> Vec<String> {
+    if text.chars().count() <= width { vec![text] } else { broken(&text, width) }
+}
+
+/// The parts of a name, each with the hyphen behind it.
+fn hyphenated(name: &str) -> impl Iterator<Item = &str> {
+    name.split_inclusive('-')
+}
+
+/// A name in lines of at most `width` characters, broken behind hyphens where it has some.
+fn at_hyphens(name: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in hyphenated(name) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + part.chars().count() <= width => {
+                line.push_str(part);
+            }
+            _ => lines.push(part.to_owned()),
+        }
+    }
+    lines.into_iter().flat_map(|line| fitted(line, width)).collect()
 }
 
 /// The text in lines of at most `width` characters, each with the blanks that it begins with.

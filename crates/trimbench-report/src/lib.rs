@@ -12,6 +12,7 @@
 //! strings. Text from records is cleaned of control characters before it is shown.
 
 mod csv;
+mod drives;
 mod files;
 mod grid;
 mod labels;

@@ -23,7 +23,7 @@ use trimbench_results::{DriveOrder, RunRecord, Verdict};
 use crate::labels::labelled;
 use crate::method::{MethodViews, ReportedMethod};
 use crate::source::PageSource;
-use crate::svg::{CHART, DrawError, Drawing, LIBRARY, SVG};
+use crate::svg::{CHART, DrawError, Drawing, LIBRARY, NUMBER, SVG};
 
 mod baseline;
 mod figures;
@@ -160,6 +160,7 @@ pub fn page(
             }
         }
         script { (PreEscaped(LIBRARY)) }
+        script { (PreEscaped(NUMBER)) }
         script { (PreEscaped(CHART)) }
         script { (PreEscaped(SVG)) }
         script { (PreEscaped(SCRIPT)) }

@@ -12,6 +12,8 @@ mod tests;
 
 /// The chart library, as `cargo xtask vendor` built it.
 pub(crate) const LIBRARY: &str = include_str!("../../../assets/vendor/echarts.js");
+/// How numbers are shown.
+pub(crate) const NUMBER: &str = include_str!("../../../assets/page/number.js");
 /// From our definition to the library's.
 pub(crate) const CHART: &str = include_str!("../../../assets/page/chart.js");
 /// From there to the text of a file.
@@ -55,7 +57,7 @@ impl Drawing {
         runtime.set_max_stack_size(STACK);
         let context = Context::full(&runtime)?;
         let drawing = Self { context };
-        for script in [BROWSER, LIBRARY, CHART, TEXTS, SVG] {
+        for script in [BROWSER, LIBRARY, NUMBER, CHART, TEXTS, SVG] {
             // A script at the top level; `const` of one is seen by the next.
             drawing.evaluate::<()>("", script)?;
         }

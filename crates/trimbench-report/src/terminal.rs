@@ -1,8 +1,9 @@
 //! The report in a terminal: readable at 80 columns, without colour, and without Unicode.
 //!
-//! From the general to the particular: seed, commit and outcome; the headline of every session,
-//! sorted; then of each session either its picture in one line, or its figures and its picture;
-//! every caveat once, with advice. Numbers in tables point to their caveats.
+//! At the end of a run the [answer](Detail::Answer): a verdict on each drive and one table. In full
+//! from the general to the particular: seed, commit and outcome; the card of each drive; the
+//! headline of every session, sorted; of each session its figures and its picture; every caveat
+//! once, with advice. Numbers in tables point to their caveats.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +16,19 @@ use crate::number::quantity;
 use crate::style::{Emphasis, Style};
 use crate::words::outcome_words;
 
+mod answer;
+mod cards;
 mod curves;
 mod figures;
 mod headlines;
 mod names;
 mod notes;
 mod picture;
+mod pictures;
 mod pivot;
 mod sides;
 mod strips;
-mod summary;
+
 mod surface;
 #[cfg(test)]
 mod tests;
@@ -39,27 +43,28 @@ const PICTURED: &str = "response-ms-max";
 
 /// Exact sizes longer than this are rounded.
 const EXACT_MAX: usize = 7;
-/// Hexadecimal digits that are enough of a commit hash.
-const COMMIT: usize = 12;
 
 /// How much of a record the report tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// One screen for a handful of sessions; says how to see the rest.
-    Summary,
+pub enum Detail<'a> {
+    /// The verdict on each drive and one table; says how to see the rest.
+    Answer {
+        /// The directory of the run, as a shell takes it.
+        place: &'a str,
+    },
     /// Everything that is for the eye.
     Full,
 }
 
 /// The report; lines end in line feeds, the last one too.
-pub fn terminal(record: &RunRecord, detail: Detail, style: Style) -> String {
+pub fn terminal(record: &RunRecord, detail: Detail<'_>, style: Style) -> String {
     told(record, detail, style, None)
 }
 
 /// The same with the drives in an order, of the record with this index.
 pub fn terminal_in_order(
     record: &RunRecord,
-    detail: Detail,
+    detail: Detail<'_>,
     style: Style,
     (index, order): (usize, &DriveOrder),
 ) -> String {
@@ -68,49 +73,52 @@ pub fn terminal_in_order(
     told(&record, detail, style, Some(order))
 }
 
-/// The report; its headlines by value, or as the sessions come in this order.
-fn told(record: &RunRecord, detail: Detail, style: Style, order: Option<&DriveOrder>) -> String {
-    let notes = Notes::of(record);
-    let mut lines = head(record, detail, style);
-    if let Some(order) = order {
-        lines.extend(style.labelled("", 0, &order.words()));
-    }
-    for group in headlines::groups(record, order.is_none()) {
-        lines.push(String::new());
-        lines.extend(group.table(record, &notes, style));
-        if detail == Detail::Summary {
-            lines.extend(summary::pictures(record, &group, style));
-        }
-    }
-    lines.extend(unfinished(record, style));
-    match detail {
-        Detail::Summary => lines.extend(summary::targets(record, style)),
-        Detail::Full => {
-            for session in &record.sessions {
-                lines.push(String::new());
-                lines.extend(describe(session, &notes, style));
-            }
-        }
-    }
-    lines.extend(notes.list(detail, style));
-    if detail == Detail::Summary {
-        lines.push(String::new());
-        lines.extend(style.labelled("", 0, "details: `trimbench report RUN`"));
-    }
+fn told(
+    record: &RunRecord,
+    detail: Detail<'_>,
+    style: Style,
+    order: Option<&DriveOrder>,
+) -> String {
+    let lines = match detail {
+        Detail::Answer { place } => answer::answer(record, place, style),
+        Detail::Full => full(record, style, order),
+    };
     lines.join("\n") + "\n"
 }
 
+/// All of a record; its headlines by value, or as the sessions come in this order.
+fn full(record: &RunRecord, style: Style, order: Option<&DriveOrder>) -> Vec<String> {
+    let notes = Notes::of(record);
+    let mut lines = head(record, style);
+    if let Some(order) = order {
+        lines.extend(style.labelled("", 0, &order.words()));
+    }
+    lines.extend(cards::cards(&answer::judged(record), style));
+    for group in headlines::groups(record, order.is_none()) {
+        lines.push(String::new());
+        lines.extend(group.table(record, &notes, style));
+        if record.sessions.len() > 1 {
+            lines.extend(pictures::pictures(record, &group, style));
+        }
+    }
+    lines.extend(unfinished(record, style));
+    for session in &record.sessions {
+        lines.push(String::new());
+        lines.extend(describe(session, &notes, style));
+    }
+    let notes = notes.list(false, style);
+    lines.extend((!notes.is_empty()).then(String::new));
+    lines.extend(notes);
+    lines
+}
+
 /// What identifies the run, and how it ended.
-fn head(record: &RunRecord, detail: Detail, style: Style) -> Vec<String> {
+fn head(record: &RunRecord, style: Style) -> Vec<String> {
     let program = &record.program;
     let mut lines = Vec::new();
-    let commit = match detail {
-        Detail::Summary => abbreviated(&program.commit),
-        Detail::Full => program.commit.clone(),
-    };
     let identity = format!(
         "seed {}, commit {}, {} {}, model version {}",
-        record.seed, commit, program.name, program.version, program.model_version
+        record.seed, program.commit, program.name, program.version, program.model_version
     );
     lines.extend(style.labelled("", 0, &identity));
     let left_out = record.sessions.iter().filter(|session| session.left_out.is_some()).count();
@@ -135,13 +143,6 @@ fn head(record: &RunRecord, detail: Detail, style: Style) -> Vec<String> {
         lines.extend(warning.iter().map(|line| style.paint(Emphasis::Invalid, line)));
     }
     lines
-}
-
-/// The first digits of a commit hash, and whether there were changes on top.
-fn abbreviated(commit: &str) -> String {
-    let digits = commit.chars().take_while(char::is_ascii_hexdigit).count();
-    let (hash, rest) = commit.split_at(digits);
-    format!("{}{rest}", &hash[..digits.min(COMMIT)])
 }
 
 /// What was planned and has no main result, or only that of a part: left out, not computed, not

@@ -14,6 +14,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::number::significant;
 use crate::record::Session;
 use crate::role::Role;
 
@@ -24,7 +25,6 @@ mod cost;
 mod facts;
 mod lines;
 mod paced;
-mod words;
 
 #[cfg(test)]
 mod tests;
@@ -83,6 +83,8 @@ pub const NO_WEAR: f64 = 1.05;
 pub struct Advice {
     /// What to do.
     pub action: Action,
+    /// The figure that decided, in a few words; what is missing where there is no answer.
+    pub deciding: String,
     /// The lines to type for it.
     pub lines: Vec<LineToType>,
     /// The reasons, the most important first.
@@ -92,6 +94,9 @@ pub struct Advice {
     /// Questions that no session answers, and the method that answers each; figures that a record
     /// lacks.
     pub not_measured: Vec<String>,
+    /// Methods that say nothing here: the drive's profile was fitted through another one only, so
+    /// their figures are outside its calibration.
+    pub outside: Vec<String>,
     /// What else was found, and cannot be followed.
     pub remarks: Vec<String>,
     /// Whether methods that measured one cost agree.
@@ -99,6 +104,21 @@ pub struct Advice {
     /// The highest rate of deletion that keeps a stated latency, as settings of programs that pace
     /// their deletions.
     pub paced: Vec<PacedSetting>,
+}
+
+impl Advice {
+    /// What no figure answers, and figures that answer nothing.
+    pub fn open_questions(&self) -> Vec<String> {
+        let outside: Vec<String> = self.outside.iter().map(|it| format!("`{it}`")).collect();
+        let outside = (!outside.is_empty()).then(|| {
+            format!(
+                "what a real drive would do in {}: the profile was fitted through another method \
+                 only, so their figures are outside its calibration and support nothing",
+                outside.join(", ")
+            )
+        });
+        self.not_measured.iter().cloned().chain(outside).collect()
+    }
 }
 
 /// What the owner should do.
@@ -130,6 +150,8 @@ pub enum Action {
 pub struct Reason {
     /// In words, with its numbers.
     pub text: String,
+    /// The number that counts, in a few words.
+    pub short: String,
     /// The figures that it is drawn from: index of the session, id of the figure.
     pub figures: Vec<(usize, String)>,
 }
@@ -168,6 +190,19 @@ impl Action {
         }
     }
 
+    /// The answer in two or three words.
+    pub fn short(&self) -> &'static str {
+        match self {
+            Self::MountWithDiscard => "mount with `discard`",
+            Self::WeeklyFstrim => "weekly `fstrim`",
+            Self::SmallerDiscardMax { .. } => "smaller discards",
+            Self::TrimDoesNotReach => "TRIM gets lost",
+            Self::DoNotTrim => "do not trim",
+            Self::NothingToGain => "leave TRIM off",
+            Self::Unknown => "no answer",
+        }
+    }
+
     /// Whether it says to trim, in one way or another.
     pub fn is_recommendation(&self) -> bool {
         matches!(self, Self::MountWithDiscard | Self::WeeklyFstrim | Self::SmallerDiscardMax { .. })
@@ -183,7 +218,13 @@ impl fmt::Display for Action {
 impl Reason {
     fn new(text: impl Into<String>, figures: &[Found<'_>]) -> Self {
         let figures = figures.iter().map(|found| (found.session, found.figure.id.clone()));
-        Self { text: text.into(), figures: figures.collect() }
+        let text = text.into();
+        Self { short: text.clone(), text, figures: figures.collect() }
+    }
+
+    /// The same with these few words where there is little room.
+    fn in_short(self, short: impl Into<String>) -> Self {
+        Self { short: short.into(), ..self }
     }
 }
 
@@ -192,10 +233,10 @@ impl Reason {
 pub fn advise(sessions: &[&Session]) -> Advice {
     let facts = Facts::new(sessions, Trust::Valid);
     let believed = answer(&facts);
-    let doubtful = facts::doubtful(sessions).into_iter();
-    let again: Vec<String> = doubtful
-        .map(|what| format!("{what} is invalid and did not count: measure it again"))
-        .collect();
+    let doubtful = facts::doubtful(sessions);
+    let again =
+        doubtful.iter().map(|what| format!("{what}, so it did not count: measure it again"));
+    let again: Vec<String> = again.collect();
     let certain = again.is_empty() || !believed.action.is_recommendation();
     let all = answer(&Facts::new(sessions, Trust::All));
     let mut found = if certain || all.action == believed.action {
@@ -208,19 +249,16 @@ pub fn advise(sessions: &[&Session]) -> Advice {
         let because = [vec![Reason::new(text, &[])], believed.because].concat();
         Answer { action: Action::Unknown, because, would_change: again, ..believed }
     };
+    let deciding = found.deciding(&doubtful);
     found.not_measured.extend(facts.lacking());
-    found.not_measured.extend(facts::outside(sessions).into_iter().map(|method| {
-        format!(
-            "`{method}` by a model that was fitted to it: what it says here rests outside its \
-             calibration, and supports nothing"
-        )
-    }));
     Advice {
+        deciding,
         lines: lines_to_type(&found.action),
         action: found.action,
         because: found.because,
         would_change: found.would_change,
         not_measured: found.not_measured,
+        outside: facts::outside(sessions),
         remarks: choice::proposal(&facts).into_iter().collect(),
         agreement: agreement::all(&facts),
         paced: paced::settings(&facts),
@@ -230,6 +268,8 @@ pub fn advise(sessions: &[&Session]) -> Advice {
 /// An answer of the rules.
 struct Answer {
     action: Action,
+    /// The figure that decided, where it is not that of the first reason.
+    deciding: Option<String>,
     because: Vec<Reason>,
     would_change: Vec<String>,
     not_measured: Vec<String>,
@@ -237,7 +277,21 @@ struct Answer {
 
 impl Answer {
     fn new(action: Action, because: Vec<Reason>, would_change: Vec<String>) -> Self {
-        Self { action, because, would_change, not_measured: Vec::new() }
+        Self { action, deciding: None, because, would_change, not_measured: Vec::new() }
+    }
+
+    /// What decided, in a few words; where there is no answer what is invalid or missing.
+    fn deciding(&self, doubtful: &[String]) -> String {
+        let first = self.because.first().map(|reason| reason.short.clone());
+        let said = match self.action {
+            Action::Unknown => {
+                let again = doubtful.first().cloned();
+                let unclear = first.map(|short| format!("not clear: {short}"));
+                again.or(unclear).or_else(|| self.not_measured.first().cloned())
+            }
+            _ => first,
+        };
+        self.deciding.clone().or(said).unwrap_or_default()
     }
 }
 
@@ -263,6 +317,13 @@ fn by_rules(
                       drive's firmware";
         return Answer::new(Action::DoNotTrim, harm, vec![change.to_owned()]);
     }
+    if let Some(because) = facts.without_discard() {
+        let change = "a run while the filesystem is mounted with `discard`: `mount -o \
+                      remount,discard` does that, and `nodiscard` undoes it";
+        let deciding = Some(because.short.clone());
+        let answer = Answer::new(Action::Unknown, vec![because], vec![change.to_owned()]);
+        return Answer { deciding, ..answer };
+    }
     let reach = facts.unreached(&benefit);
     if !reach.is_empty() {
         let change = "discards that arrive: look for the layer that takes none (dm-crypt without \
@@ -272,8 +333,8 @@ fn by_rules(
     if let Benefit::None(because) = benefit {
         let change = format!(
             "a load that fragments the drive, so that it writes more than {NO_WEAR} bytes for \
-             each of the host's or loses {:.0} % of its speed",
-            SHARE * 100.0
+             each of the host's or loses {} % of its speed",
+            significant(SHARE * 100.0)
         );
         return Answer::new(Action::NothingToGain, because, vec![change]);
     }
@@ -318,15 +379,17 @@ fn by_loss(
     };
     let others = outcomes.iter().filter(|it| it.setting != chosen.setting);
     let simulated = std::iter::once(chosen).chain(others);
-    let simulated = simulated.map(|it| Reason::new(it.text.clone(), &it.figures));
+    let simulated =
+        simulated.map(|it| Reason::new(it.text.clone(), &it.figures).in_short(&it.short));
     let against = match action {
         Action::SmallerDiscardMax { .. } => large.clone(),
         Action::WeeklyFstrim => [veto, large.clone()].concat(),
         _ => Vec::new(),
     };
+    let deciding = against.first().map(|reason| reason.short.clone());
     let because = simulated.chain(against).chain(gains.iter().cloned()).collect();
     let change = changes(facts, &action, cost, &large);
-    Some(Answer::new(action, because, change))
+    Some(Answer { deciding, ..Answer::new(action, because, change) })
 }
 
 /// What would change an answer that a simulation gave.

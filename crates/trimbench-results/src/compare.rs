@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::metric::Direction;
+use crate::number::ShownFigure;
 use crate::record::{Figure, Interval, RunRecord, Session};
 
 mod limit;
@@ -107,6 +108,14 @@ pub enum Effect {
     Same,
     /// Significantly better.
     Better,
+}
+
+impl Value {
+    /// Value and interval, in this unit, as every report shows them.
+    pub fn shown(&self, unit: &str) -> ShownFigure {
+        let ends = self.interval.map(|interval| (interval.low, interval.high));
+        ShownFigure::of(self.value, ends, unit)
+    }
 }
 
 impl Comparison {

@@ -20,6 +20,7 @@ use trimbench_core::Caveat;
 
 use crate::histogram::LatencyHistogram;
 use crate::metric::{Direction, Metric};
+use crate::number::ShownFigure;
 use crate::role::Role;
 use crate::verdict::Verdict;
 
@@ -437,6 +438,12 @@ impl Metric {
 }
 
 impl Figure {
+    /// Value, unit and interval as every report shows them.
+    pub fn shown(&self) -> ShownFigure {
+        let ends = self.interval.map(|interval| (interval.low, interval.high));
+        ShownFigure::of(self.value, ends, &self.unit)
+    }
+
     /// From so many observations.
     #[must_use]
     pub fn with_n(self, n: u64) -> Self {

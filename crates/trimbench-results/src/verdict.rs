@@ -10,6 +10,8 @@ use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
+use crate::number;
+
 #[cfg(test)]
 mod tests;
 
@@ -33,7 +35,10 @@ macro_rules! verdicts {
         impl Display for Verdict {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
-                    $(Self::$variant $({ $($field),+ })? => write!(formatter, $words),)*
+                    $(Self::$variant $({ $($field),+ })? => {
+                        $($(let $field = $field.in_words(stringify!($field));)+)?
+                        write!(formatter, $words)
+                    })*
                     Self::Other(words) => formatter.write_str(words),
                 }
             }
@@ -199,6 +204,31 @@ impl Verdict {
     /// Whether it says that the effect is not told apart from none.
     pub fn is_noise(&self) -> bool {
         matches!(self, Self::Noise | Self::NotToldFromPlacebo | Self::NoSlowdownFound { .. })
+    }
+}
+
+/// A number or text of a verdict.
+trait VerdictField {
+    /// How the field of this name stands in the words.
+    fn in_words(&self, name: &str) -> String;
+}
+
+impl VerdictField for String {
+    fn in_words(&self, _: &str) -> String {
+        self.clone()
+    }
+}
+
+impl VerdictField for f64 {
+    fn in_words(&self, _: &str) -> String {
+        number::thousandths(*self)
+    }
+}
+
+impl VerdictField for u64 {
+    /// What one types, or looks for on a drive, has no commas.
+    fn in_words(&self, name: &str) -> String {
+        if matches!(name, "bytes" | "lba") { self.to_string() } else { number::count(*self) }
     }
 }
 

@@ -21,6 +21,8 @@ use crate::store::{Host, Store};
 
 /// Where runs go without `--output`.
 const RUNS: &str = "trimbench-runs";
+/// Nearer to a limit than this share, a figure is also said in full.
+const NEAR: f64 = 0.01;
 
 /// `trimbench run`.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
@@ -44,7 +46,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         store.save(&record).inspect_err(|_| store.discard())?;
         (plan, record, store)
     };
-    note(&format!("seed {}, commit {}", record.seed, record.program.commit));
     let answer = "stopping; results so far are kept (Ctrl-C again stops at once)";
     // What is left behind is cleaned at the next start.
     let interrupt = interrupt(answer, || {})?;
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         return ended.result.map(|()| exit::DONE);
     }
     // What was measured is printed before anything else can fail.
-    RunEnd(&record).print(format);
+    RunEnd { record: &record, place: &shell_path(store.whereabouts()) }.print(format);
     let kept = ended.kept.is_ok();
     let mut failures: Vec<Failure> =
         [ended.result.map_err(|failure| resumable(failure, &store, &plan)), ended.kept]
@@ -171,20 +172,23 @@ fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store),
 }
 
 /// The record at the end of a run. Its steps and figures are printed while it goes on.
-struct RunEnd<'a>(&'a RunRecord);
+struct RunEnd<'a> {
+    record: &'a RunRecord,
+    /// Where it is kept, as a shell takes it.
+    place: &'a str,
+}
 
 impl Printed for RunEnd<'_> {
     fn human(&self) -> String {
-        let detail = if self.0.sessions.len() > 1 { Detail::Summary } else { Detail::Full };
-        trimbench_report::terminal(self.0, detail, style())
+        trimbench_report::terminal(self.record, Detail::Answer { place: self.place }, style())
     }
 
     fn json(&self) -> String {
-        record_json(self.0)
+        record_json(self.record)
     }
 
     fn items(&self) -> Vec<Value> {
-        vec![serde_json::json!({ "event": "end", "end": self.0.outcome })]
+        vec![serde_json::json!({ "event": "end", "end": self.record.outcome })]
     }
 }
 
@@ -211,16 +215,23 @@ fn judge(record: &RunRecord, plan: &Plan) -> bool {
     outcomes.iter().chain(&demanded).all(|outcome| outcome.holds)
 }
 
+/// The figure that a limit judged, as it is shown everywhere; in full where its rounding hides on
+/// which side of the limit it is.
+fn judged_value(figure: &Figure, outcome: &LimitOutcome) -> String {
+    let shown = figure.shown().quantity();
+    let limit = &outcome.limit;
+    let near = |value: &f64| {
+        let apart = (value - limit.value).abs();
+        apart > 0.0 && apart < limit.value.abs() * NEAR
+    };
+    match outcome.value.filter(near) {
+        Some(value) => format!("{shown}, exactly {value} {}", limit.unit).trim_end().to_owned(),
+        None => shown,
+    }
+}
+
 /// How one limit fared on one target.
 fn say(record: &RunRecord, outcome: &LimitOutcome) {
-    let unit = &outcome.limit.unit;
-    // Six digits, as nobody's limit has more.
-    let value = outcome.value.map(|value| {
-        let digits = format!("{value:.6}");
-        let digits = digits.trim_end_matches('0').trim_end_matches('.');
-        format!("{digits} {unit}").trim_end().to_owned()
-    });
-    let value = value.unwrap_or_else(|| "not measured".to_owned());
     let verdict = match outcome.unmeasured {
         Some(_) => "NOT JUDGED",
         None if outcome.holds => "holds",
@@ -232,6 +243,7 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
     });
     let figures = session.into_iter().flat_map(|session| &session.figures);
     let judged = figures.into_iter().find(|figure| Some(&figure.id) == outcome.figure.as_ref());
+    let value = judged.map_or_else(|| "not measured".to_owned(), |it| judged_value(it, outcome));
     // A limit on a slope says nothing of a stall that is the same for every size.
     let remark = judged.and_then(Figure::words);
     let reason = outcome.unmeasured.map(|caveat| format!("{}: {}", caveat.id(), caveat.meaning()));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use trimbench_core::exit;
 use trimbench_report::{Grid, GridColumn, Style, effect_words};
 use trimbench_results::compare::{ChangeOutcome, Value as MetricValue, judge, targets};
-use trimbench_results::number::{quantity, significant};
+use trimbench_results::number::{change as change_text, quantity};
 use trimbench_results::{ChangeLimit, Comparison, Effect, MetricChange, Pair, RunRecord, compare};
 
 use crate::args::OutputFormat;
@@ -86,8 +86,8 @@ fn say(outcome: &ChangeOutcome) {
     let ChangeOutcome { limit, method, target, figure, worse_percent, failure } = outcome;
     let verdict = if failure.is_some() { "FAILS" } else { "holds" };
     let worse = match worse_percent {
-        Some(percent) if *percent > 0.0 => format!("{} % worse", significant(*percent)),
-        Some(percent) if *percent < 0.0 => format!("{} % better", significant(-percent)),
+        Some(percent) if *percent > 0.0 => format!("{} worse", quantity(*percent, "%")),
+        Some(percent) if *percent < 0.0 => format!("{} better", quantity(-percent, "%")),
         Some(_) => "the same".to_owned(),
         None => String::new(),
     };
@@ -171,10 +171,10 @@ fn summary(before: &RunRecord, after: &RunRecord, comparison: &Comparison) -> St
 
 fn row(pair: &Pair, change: &MetricChange) -> Vec<String> {
     let value = |side: Option<MetricValue>| {
-        side.map_or_else(|| "none".to_owned(), |side| quantity(side.value, &change.unit))
+        side.map_or_else(|| "none".to_owned(), |side| side.shown(&change.unit).quantity())
     };
     let by = match (change.ratio, change.difference) {
-        (Some(ratio), _) => format!("{} %", signed((ratio - 1.0) * 100.0, "")),
+        (Some(ratio), _) => change_text(ratio),
         (None, Some(difference)) => signed(difference, &change.unit),
         (None, None) => String::new(),
     };

@@ -19,6 +19,8 @@ use crate::args::OutputFormat;
 
 /// Whether notes are left out.
 static QUIET: AtomicBool = AtomicBool::new(false);
+/// What lines on stderr begin with, where they are of a kind.
+const LABELS: [&str; 2] = ["error: ", "hint: "];
 /// The bar on the terminal, which makes room for whatever else is printed.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 /// Whether data could not be written.
@@ -95,8 +97,21 @@ pub(crate) fn lost() -> bool {
 }
 
 /// Writes one line for the user to stderr. Nobody may be there to read it: that is no error.
+/// On a terminal it is wrapped at the terminal's width, with what follows its label below itself;
+/// elsewhere it stays one line.
 pub(crate) fn error_line(text: &str) {
-    let _ = beside_bar(|| writeln!(std::io::stderr().lock(), "{}", visible(text)));
+    let lines = match console::Term::stderr().size_checked() {
+        Some((_, columns)) => wrapped(text, usize::from(columns)),
+        None => vec![visible(text).into_owned()],
+    };
+    let _ = beside_bar(|| writeln!(std::io::stderr().lock(), "{}", lines.join("\n")));
+}
+
+/// The text in lines of so many columns.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let style = Style { width, colour: false, unicode: true };
+    let label = LABELS.into_iter().find(|label| text.starts_with(label)).unwrap_or("");
+    style.labelled(label.trim_end(), label.len(), &text[label.len()..])
 }
 
 /// Prints while the bar is not on the terminal.
@@ -129,7 +144,7 @@ pub(crate) fn be_quiet() {
 pub(crate) fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
     let width = if terminal { width().unwrap_or(80) } else { 80 };
-    Style { width: width.clamp(60, 120), colour: terminal && !set("NO_COLOR"), unicode: unicode() }
+    Style { width: width.clamp(40, 120), colour: terminal && !set("NO_COLOR"), unicode: unicode() }
 }
 
 /// How progress is to look on this stderr.

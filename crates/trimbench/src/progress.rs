@@ -131,11 +131,10 @@ impl Progress {
         self.shared.lock().estimate.skip(index);
     }
 
-    /// Announces the session `title`, number `index` (from 1) of `count`: on a terminal the bar
-    /// does.
-    pub(crate) fn announce(&self, title: &str, (index, count): (usize, usize)) {
+    /// Announces a target: on a terminal the bar does.
+    pub(crate) fn announce(&self, target: &str) {
         if self.shared.lock().bar.is_none() {
-            note(&format!("[{index}/{count}] {title}"));
+            note(&format!("measuring {target}"));
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use trimbench_core::exit;
-use trimbench_core::text::{to_text, visible};
+use trimbench_core::text::{shell_path, to_text, visible};
 use trimbench_linux::OutputDirectory;
 use trimbench_methods::METHODS;
 use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK, PageContext};
@@ -37,13 +37,11 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         data(&joined(written));
     } else if !stdout {
         let is_one = sources.len() < 2;
-        let readable = sources.iter().enumerate();
-        let readable =
-            readable.filter_map(|(index, it)| Some((index, &it.name, it.record.as_ref()?)));
-        readable.for_each(|(index, name, record)| {
-            let order = order.map(|order| (index, order));
-            SourceRecord { name, record, is_one, order }.print(args.output_format);
-        });
+        for (index, (source, run)) in sources.iter().zip(&args.runs).enumerate() {
+            let Some(record) = &source.record else { continue };
+            let (name, order) = (&source.name, order.map(|order| (index, order)));
+            SourceRecord { name, run, record, is_one, order }.print(args.output_format);
+        }
     }
     let invalid =
         |source: &PageSource| source.record.as_ref().is_some_and(|record| !record.is_valid());
@@ -198,6 +196,7 @@ fn name(run: &Path) -> String {
 /// A record of a report.
 struct SourceRecord<'a> {
     name: &'a str,
+    run: &'a Path,
     record: &'a RunRecord,
     /// Whether the report is of this record only.
     is_one: bool,
@@ -214,7 +213,8 @@ impl Printed for SourceRecord<'_> {
         if self.is_one {
             return text(Detail::Full);
         }
-        format!("{}\n\n{}", visible(self.name), text(Detail::Summary))
+        let place = shell_path(self.run);
+        format!("{}\n\n{}", visible(self.name), text(Detail::Answer { place: &place }))
     }
 
     fn json(&self) -> String {

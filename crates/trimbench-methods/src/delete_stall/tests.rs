@@ -413,10 +413,39 @@ fn a_schedule_that_was_not_kept_shows_in_the_lateness() {
 
 #[test]
 fn the_picture_shows_the_worst_response_of_each_bin() {
-    // A bin is 68.75 ms wide.
-    let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 69, 70)]);
+    // 15 bins lead to the deletion after a second: one is 66.7 ms wide.
+    let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 67, 68)]);
     let series = &step.series["response-ms-max"];
     assert_eq!(series.y[..3], [Some(50.0), Some(1.0), None]);
+    assert_eq!((series.x[0], series.x.len()), (0.0, 166));
+}
+
+#[test]
+fn a_bin_begins_with_the_deletion_however_short_the_lead() {
+    for lead in [0, 1, 3, 20, 500, 5_000] {
+        let mut window = Window::new(at(0), at(lead), at(lead + 3_000), Nanos::from_millis(10));
+        window.observe(&sample(LOAD, lead, lead + 7));
+        window.observe(&sample(LOAD, lead + 2_999, lead + 3_000));
+        let mut step = Step::new("delete-1", "delete");
+        window.store(&mut step);
+        let series = &step.series["response-ms-max"];
+        let place = series.y.iter().position(Option::is_some).unwrap();
+        let (begins, lead) = (series.x[place], lead as f64 / 1e3);
+        assert!((begins - lead).abs() < 1e-6, "{lead}: {begins}");
+        assert!(series.y.last().unwrap().is_some() && series.x.len() <= 321, "{lead}");
+    }
+}
+
+#[test]
+fn a_stall_is_drawn_from_the_deletion_on_and_not_before() {
+    let step = observed(&[sample(LOAD, 998, 1_400), sample(LOAD, 990, 995)]);
+    let series = &step.series["response-ms-max"];
+    let drawn: Vec<(f64, f64)> =
+        series.x.iter().zip(&series.y).filter_map(|(x, y)| Some((*x, (*y)?))).collect();
+    let [(before, low), (begins, high)] = drawn.as_slice() else { panic!("{drawn:?}") };
+    assert!(*before < 0.94 && (low - 5.0).abs() < 1e-9);
+    assert!((begins - step.parameters["deleted_at_s"]).abs() < 1e-6, "{begins}");
+    assert!((high - 402.0).abs() < 1e-9);
 }
 
 #[test]
@@ -520,14 +549,14 @@ fn the_search_wants_the_open_loop() {
 #[test]
 fn the_reads_that_end_in_each_bin_are_counted() {
     let mut window = Window::new(at(0), at(1_000), at(11_000), Nanos::from_millis(10));
-    // A bin is 68.75 ms wide.
+    // A bin is 66.7 ms wide.
     for (intended, completed) in [(0, 10), (10, 60), (60, 70)] {
         window.observe(&sample(LOAD, intended, completed));
     }
     let mut step = Step::new("delete-1", "delete");
     window.store_rate(&mut step);
     let rates = &step.series[super::window::READ_RATE].y;
-    let counts: Vec<f64> = rates.iter().take(3).map(|rate| rate.unwrap() * 0.068_75).collect();
+    let counts: Vec<f64> = rates.iter().take(3).map(|rate| rate.unwrap() / 15.0).collect();
     assert!((counts[0] - 2.0).abs() < 0.01 && (counts[1] - 1.0).abs() < 0.01, "{counts:?}");
     assert_eq!(rates[2], Some(0.0));
 }

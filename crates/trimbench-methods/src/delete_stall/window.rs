@@ -23,6 +23,31 @@ pub(super) const READ_RATE: &str = "reads-per-second";
 /// Points of the pictures: enough for a wide terminal, and for a stall of a fiftieth of the window.
 const BINS: u64 = 160;
 
+/// The bins of the picture, one of which begins with the deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bins {
+    /// From the beginning to the first bin, which has what was before it, too. Zero unless the
+    /// deletion comes within half a bin.
+    first: Nanos,
+    width: Nanos,
+    /// In [[`BINS`] / 2, 2 [`BINS`]].
+    count: u64,
+}
+
+impl Bins {
+    /// Those of a window of this length, with the deletion so long after its beginning.
+    fn of(lead: Nanos, length: Nanos) -> Self {
+        let about = length.0 / BINS + 1;
+        let before = (lead.0 + about / 2) / about;
+        // Rounded down: at most some nanoseconds for all of them.
+        let (first, width) = match before {
+            0 => (lead, Nanos(about)),
+            before => (Nanos::ZERO, Nanos(lead.0 / before)),
+        };
+        Self { first, width, count: (length.0 - first.0).div_ceil(width.0) }
+    }
+}
+
 /// Sum and count of latencies.
 #[derive(Clone, Copy, Debug, Default)]
 struct Total {
@@ -78,6 +103,7 @@ pub(super) struct Window {
     /// Spans in which a request was overdue, as they came.
     overdue: Vec<(Instant, Instant)>,
     /// Worst response of the accesses that were intended in each bin.
+    bins: Bins,
     responses: Vec<Option<Nanos>>,
     /// Accesses of the load that ended in each bin.
     ended: Vec<u64>,
@@ -99,6 +125,7 @@ impl Window {
     ) -> Self {
         debug_assert!(begin <= deleted_at && deleted_at < end);
         let gap = Gap { last: deleted_at, longest: Nanos::ZERO };
+        let bins = Bins::of(deleted_at - begin, end - begin);
         Self {
             begin,
             deleted_at,
@@ -114,8 +141,9 @@ impl Window {
             read_gap: gap,
             write_gap: gap,
             overdue: Vec::new(),
-            responses: vec![None; trimbench_core::units::index(BINS)],
-            ended: vec![0; trimbench_core::units::index(BINS)],
+            responses: vec![None; trimbench_core::units::index(bins.count)],
+            ended: vec![0; trimbench_core::units::index(bins.count)],
+            bins,
             discarded: Vec::new(),
             deletion: Nanos::ZERO,
             accesses: 0,
@@ -161,7 +189,9 @@ impl Window {
 
     fn picture<C>(&mut self, sample: &Sample<C>) {
         let response = sample.response_time();
-        let bin = self.bin(sample.intended);
+        // What the deletion met under way is drawn with it: no stall begins before its cause.
+        let met = sample.intended < self.deleted_at && sample.completed > self.deleted_at;
+        let bin = self.bin(if met { self.deleted_at } else { sample.intended });
         if let Some(worst) = self.responses.get_mut(bin) {
             *worst = Some(worst.map_or(response, |worst| worst.max(response)));
         }
@@ -172,12 +202,9 @@ impl Window {
     }
 
     /// The time that a bin is wide.
-    fn bin_width(&self) -> Nanos {
-        Nanos((self.end - self.begin).0 / BINS + 1)
-    }
-
     fn bin(&self, at: Instant) -> usize {
-        trimbench_core::units::index(at.since(self.begin).0 / self.bin_width().0)
+        let since = at.since(self.begin).0.saturating_sub(self.bins.first.0);
+        trimbench_core::units::index(since / self.bins.width.0)
     }
 
     /// Merges the overdue spans; total length and the end of the last.
@@ -220,19 +247,25 @@ impl Window {
     }
 
     /// When each bin begins, in seconds.
-    fn bins(&self) -> Vec<f64> {
-        (0..BINS).map(|bin| self.bin_width().times(bin).seconds()).collect()
+    fn begins(&self) -> Vec<f64> {
+        let Bins { first, width, count } = self.bins;
+        (0..count).map(|bin| Nanos(first.0 + width.times(bin).0).seconds()).collect()
     }
 
     /// Stores the accesses a second of a closed loop, bin by bin.
     pub(super) fn store_rate(&self, step: &mut Step) {
-        let width = self.bin_width().seconds();
-        let rates = self.ended.iter().map(|ended| Some(*ended as f64 / width)).collect();
-        step.add_series(READ_RATE, Series::new("s", "1/s", self.bins(), rates));
+        let Bins { first, width, .. } = self.bins;
+        let width = |bin: usize| match bin {
+            0 => Nanos(first.0 + width.0).seconds(),
+            _ => width.seconds(),
+        };
+        let rates = self.ended.iter().enumerate();
+        let rates = rates.map(|(bin, ended)| Some(*ended as f64 / width(bin))).collect();
+        step.add_series(READ_RATE, Series::new("s", "1/s", self.begins(), rates));
     }
 
     fn response_series(&self) -> Option<Series> {
-        let x = self.bins();
+        let x = self.begins();
         let y = self.responses.iter().map(|worst| worst.map(|worst| worst.0 as f64 / 1e6));
         Series::new("s", "ms", x, y.collect())
     }

@@ -1,7 +1,6 @@
 //! The table as a matrix, and the longest reads over time.
 
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
-use trimbench_results::number::quantity;
 use trimbench_results::{Direction, Figure};
 
 use super::foreground::READS_OVER_TIME;
@@ -46,7 +45,7 @@ fn matrix(session: &LabelledSession<'_>) -> Chart {
         for (row, figure) in figures.into_iter().enumerate() {
             cells.x.push(row as f64);
             cells.y.push(figure.map(|_| place as f64));
-            labels.push(figure.map_or(String::new(), |it| quantity(it.value, &it.unit)));
+            labels.push(figure.map_or(String::new(), |it| it.shown().quantity()));
             shares.push(figure.map(|figure| better(column, figure.value, &values)));
         }
     }

@@ -4,6 +4,7 @@
 //! together, their bytes together. Counters are those since mkfs.
 
 use trimbench_core::{Caveat, Ppm};
+use trimbench_results::number::quantity;
 use trimbench_results::{Figure, LatencyHistogram, Quantile, Step, Verdict};
 
 use super::metrics::{CHOICE, COLUMNS, Column, Source, over_target};
@@ -104,7 +105,7 @@ fn target(method: &PolicyLab, lives: &[Life]) -> Option<Figure> {
     let target = method.target.0 as f64 / 1e6;
     let (over, longest) = (tail(paced)? / target, most(&paced.cycles, LONGEST) * 1e3);
     let without = life("none").and_then(tail).map_or(0.0, |tail| tail / target);
-    let trim = format!("{longest:.3} ms");
+    let trim = quantity(longest, "ms");
     let verdict = match (over <= 1.0, longest > target) {
         (true, false) => Verdict::TargetKept,
         (true, true) => Verdict::TargetKeptRarely { trim },

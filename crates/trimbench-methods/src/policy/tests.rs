@@ -326,9 +326,9 @@ fn a_target_is_kept_missed_or_impossible() {
     let lab = method(&[("policies", "none,paced"), ("target", "10ms")]);
     for (none, paced, longest, said) in [
         (1, 9, 4.0, "kept"),
-        (1, 9, 92.0, "kept by trimming rarely: one TRIM takes 92.000 ms"),
-        (1, 11, 92.0, "not possible: one TRIM takes 92.000 ms"),
-        (12, 11, 92.0, "not possible: one TRIM takes 92.000 ms; missed without any TRIM too"),
+        (1, 9, 92.0, "kept by trimming rarely: one TRIM takes 92 ms"),
+        (1, 11, 92.0, "not possible: one TRIM takes 92 ms"),
+        (12, 11, 92.0, "not possible: one TRIM takes 92 ms; missed without any TRIM too"),
         (12, 11, 4.0, "missed, and without any TRIM too"),
         (1, 11, 4.0, "missed"),
     ] {

@@ -119,7 +119,7 @@ impl<'a> Share<'a> {
         };
         let (round, writes) = (round as u64, self.settling.len() as u64);
         let Some(drift) = self.drift() else { return Verdict::SteadyAt { round } };
-        let percent = (drift * 1e3).round() / 10.0;
+        let percent = drift * 1e2;
         if drift.abs() <= DRIFT_MAX {
             Verdict::SteadyAndSettled { round, percent, writes }
         } else {

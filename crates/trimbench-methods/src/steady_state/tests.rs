@@ -312,11 +312,11 @@ fn the_verdict_says_how_far_a_steady_state_drifts() {
         (iops.words().unwrap(), iops.value, figure(&figures, "write-amplification").value)
     };
     let (settled, iops, amplification) = words(&[3.0, 2.98]);
-    assert!(settled.ends_with("changed by -0.7 % in the last of 2 drive writes after it"));
+    assert!(settled.ends_with("changed by -0.667 % in the last of 2 drive writes after it"));
     assert!((iops - 120.0).abs() < 1e-9 && (amplification - 2.98).abs() < 1e-9);
     let (drifts, ..) = words(&[3.0, 2.9, 2.8]);
     assert!(drifts.starts_with("steady at round 5, still drifting: write"), "{drifts}");
-    assert!(drifts.contains("-3.4 % in the last of 3"), "{drifts}");
+    assert!(drifts.contains("-3.45 % in the last of 3"), "{drifts}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use trimbench_core::TrimPromise;
 use trimbench_core::units::rounded;
+use trimbench_results::number::quantity;
 use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{
@@ -120,7 +121,9 @@ impl Totals {
             [(_, kind)] => kind.to_owned(),
             _ => {
                 let share = |count: u64| count as f64 / self.whole as f64 * 100.0;
-                let text = |(count, kind): &(u64, &str)| format!("{kind} ({:.1}%)", share(*count));
+                let text = |(count, kind): &(u64, &str)| {
+                    format!("{kind} ({})", quantity(share(*count), "%"))
+                };
                 kinds.iter().map(text).collect::<Vec<_>>().join(", ")
             }
         }

@@ -4,6 +4,7 @@
 //! is that of Theil and Sen, with Sen's interval of the slope \[THEI50\] \[SEN68\].
 
 use trimbench_core::{Bytes, Caveat};
+use trimbench_results::number::quantity;
 use trimbench_results::statistics::{sen_interval, theil_sen};
 use trimbench_results::{Figure, Interval, Metric, Quantile, Step, Verdict};
 
@@ -190,19 +191,9 @@ fn chunk(method: &TrimSweep, steps: &[Step]) -> Option<Figure> {
     Some(found.with_n(commands(row)).judged(verdict))
 }
 
-/// With a unit that suits it, to three digits.
+/// With the unit that suits it.
 fn readable(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        small if small < 1e-3 => (seconds * 1e6, "us"),
-        middle if middle < 1.0 => (seconds * 1e3, "ms"),
-        _ => (seconds, "s"),
-    };
-    let decimals = match value {
-        large if large >= 100.0 => 0,
-        middle if middle >= 10.0 => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$} {unit}")
+    quantity(seconds, "s")
 }
 
 /// The load, and what its accesses wait without discards.

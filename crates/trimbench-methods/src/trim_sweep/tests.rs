@@ -300,7 +300,7 @@ fn a_load_that_the_drive_does_not_serve_is_halved_until_it_does() {
     }
     let figure_of = |id| figure(&found.figures, id);
     let words = figure_of("load-rate").words().unwrap();
-    assert!(words.starts_with("of 1000 a second the drive serves 49"), "{words}");
+    assert!(words.starts_with("of 1,000 a second the drive serves 49"), "{words}");
     // Nothing waits for a TRIM here: beside TRIMs as without them.
     assert!(figure_of("alone-max").value < 0.1 && figure_of("loaded-max").value < 0.1);
     assert!(found.figures.iter().all(trimbench_results::Figure::is_valid));

@@ -61,7 +61,7 @@ fn drives_stand_in_the_order_of_another_figure() {
     assert!(page.contains(&format!("Order of {}.", order.words())));
     let text = crate::terminal_in_order(
         sources[0].record.as_ref().unwrap(),
-        crate::Detail::Summary,
+        crate::Detail::Full,
         crate::Style { width: 80, colour: false, unicode: true },
         (0, &order),
     );

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use trimbench_results::compare::{Comparison, Effect, MetricChange, Pair, Value, compare};
 
-use trimbench_results::number::significant;
+use trimbench_results::number::quantity;
 
-use super::figures::{filter, heads, method_link, number, scroll};
+use super::figures::{filter, heads, method_link, scroll};
 use crate::source::PageSource;
 use crate::words::effect_words;
 
@@ -46,8 +46,7 @@ fn table(index: usize, source: &PageSource, comparison: &Comparison) -> Markup {
         (scroll(&format!("Changes in {}", source.name), &html! {
             table.data id=(id) {
                 (heads(&[
-                    "method", "target", "figure", "before", "after", "unit", "worse by (%)",
-                    "effect",
+                    "method", "target", "figure", "before", "after", "worse by", "effect",
                 ]))
                 tbody { @for (pair, change) in changes { (row(pair, change)) } }
             }
@@ -61,11 +60,10 @@ fn row(pair: &Pair, change: &MetricChange) -> Markup {
             td { (method_link(&pair.method)) }
             td { (pair.target) }
             td title=(change.id) { (change.title) }
-            (side(change.before.as_ref()))
-            (side(change.after.as_ref()))
-            td { (change.unit) }
+            (side(change, change.before.as_ref()))
+            (side(change, change.after.as_ref()))
             @match change.worse_percent {
-                Some(percent) => (number(percent)),
+                Some(percent) => td data-value=(percent) { (quantity(percent, "%")) },
                 None => td.n { "–" },
             }
             td {
@@ -76,14 +74,11 @@ fn row(pair: &Pair, change: &MetricChange) -> Markup {
     }
 }
 
-fn side(value: Option<&Value>) -> Markup {
+fn side(change: &MetricChange, value: Option<&Value>) -> Markup {
     let Some(value) = value else { return html! { td.n { "–" } } };
     html! {
         td data-value=(value.value) {
-            (significant(value.value))
-            @if let Some(interval) = value.interval {
-                " [" (significant(interval.low)) " to " (significant(interval.high)) "]"
-            }
+            (value.shown(&change.unit).text())
         }
     }
 }

@@ -1,11 +1,9 @@
 //! Figures as tables: each with its unit, interval, number of observations, state and caveats.
 
-use std::iter;
-
 use maud::{Markup, html};
 use trimbench_core::Caveat;
 use trimbench_results::chart::{LabelledSession, is_noise};
-use trimbench_results::number::{UnitScale, significant};
+use trimbench_results::number::{count, significant};
 use trimbench_results::{Figure, Interval};
 
 use super::code;
@@ -21,10 +19,15 @@ type TableColumn<'a> = (&'static str, &'a dyn Fn(&LabelledSession<'_>, &Figure) 
 
 const TITLE: TableColumn<'_> = ("figure", &|_, figure| html! { td { (figure.title) } });
 const TARGET: TableColumn<'_> = ("target", &|session, _| html! { td { (session.label) } });
-const VALUE: TableColumn<'_> = ("value", &|_, figure| number(figure.value));
-const UNIT: TableColumn<'_> = ("unit", &|_, figure| html! { td { (figure.unit) } });
+/// Shown as everywhere; sorted and downloaded with all digits, in the unit of the record.
+const VALUE: TableColumn<'_> = ("value", &|_, figure| {
+    html! { td data-value=(figure.value) { (figure.shown().number) } }
+});
+const UNIT: TableColumn<'_> = ("unit", &|_, figure| {
+    html! { td data-unit=(figure.unit) { (figure.shown().unit) } }
+});
 const BETWEEN: TableColumn<'_> = (INTERVAL, &|_, figure| interval(figure));
-const COUNT: TableColumn<'_> = ("n", &|_, figure| count(figure));
+const COUNT: TableColumn<'_> = ("n", &|_, figure| observations(figure));
 const VERDICT: TableColumn<'_> =
     ("what to make of it", &|_, figure| html! { td { (verdict(figure)) } });
 const CAVEATS: TableColumn<'_> =
@@ -108,7 +111,7 @@ pub(super) fn of_method(method: &str, sessions: &[LabelledSession<'_>]) -> Marku
                             @if let Some(figure) = session.headline() {
                                 td { (figure.title) }
                                 (scaled(figure))
-                                (count(figure))
+                                (observations(figure))
                                 td { (verdict(figure)) }
                                 td.state { (session.state) }
                                 td { (caveat_links(session, figure)) }
@@ -203,48 +206,28 @@ pub(super) fn filter(table: &str, label: &str) -> Markup {
     }
 }
 
-/// A number as the tables show it, with all its digits for sorting and downloads.
-pub(super) fn number(value: f64) -> Markup {
-    html! { td data-value=(value) { (significant(value)) } }
-}
-
 fn interval(figure: &Figure) -> Markup {
-    let Some(interval) = figure.interval else { return html! { td.n { "–" } } };
-    html! {
-        td data-value=(interval.low) {
-            (significant(interval.low)) " to " (significant(interval.high))
-            (level(&interval))
-        }
-    }
+    let (Some(interval), Some(ends)) = (figure.interval, figure.shown().interval()) else {
+        return html! { td.n { "–" } };
+    };
+    html! { td data-value=(interval.low) { (ends) (level(&interval)) } }
 }
 
 /// The level of an interval, where it is not that of the column.
 fn level(interval: &Interval) -> Markup {
-    html! { @if interval.level != LEVEL { " (" (interval.level * 100.0) " %)" } }
+    html! { @if interval.level != LEVEL { " (" (significant(interval.level * 100.0)) " %)" } }
 }
 
-/// Value and interval in the unit that suits both.
+/// Value and interval.
 fn scaled(figure: &Figure) -> Markup {
-    let ends = figure.interval.iter().flat_map(|interval| [interval.low, interval.high]);
-    let values: Vec<f64> = iter::once(figure.value).chain(ends).collect();
-    let scale = UnitScale::for_headlines(&values, &figure.unit);
     html! {
-        td data-value=(figure.value) {
-            (scale.print_headline(figure.value)) " " (scale.unit)
-        }
-        @if let Some(interval) = &figure.interval {
-            td data-value=(interval.low) {
-                (scale.print_headline(interval.low)) " to " (scale.print_headline(interval.high))
-                (level(interval))
-            }
-        } @else {
-            td.n { "–" }
-        }
+        td data-value=(figure.value) { (figure.shown().quantity()) }
+        (interval(figure))
     }
 }
 
-fn count(figure: &Figure) -> Markup {
-    html! { td.n { (figure.n) } }
+fn observations(figure: &Figure) -> Markup {
+    html! { td.n data-value=(figure.n) { (count(figure.n)) } }
 }
 
 fn verdict(figure: &Figure) -> Markup {

@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 use serde::Serialize;
-use trimbench_results::advice::{Agreement, LineToType, PacedSetting, drive_name, drive_of};
-use trimbench_results::{Action, Advice, LabelledSession, Reason, Session, advise};
+use trimbench_results::advice::{Agreement, LineToType, PacedSetting};
+use trimbench_results::{Action, Advice, LabelledSession, Reason};
 
 use super::code;
+use crate::drives::{Drive, drives};
 use crate::source::PageSource;
 
 /// The answer for one drive of one record.
@@ -26,42 +27,20 @@ pub(super) fn verdicts(
     sessions: &[LabelledSession<'_>],
     sources: &[PageSource],
 ) -> Vec<VerdictSection> {
-    let mut drives: Vec<(usize, String, Vec<&Session>)> = Vec::new();
-    for session in sessions {
-        let name = drive_of(session.session);
-        let same = |(source, other, _): &&mut (usize, String, Vec<&Session>)| {
-            *source == session.source && *other == name
-        };
-        match drives.iter_mut().find(same) {
-            Some((.., sessions)) => sessions.push(session.session),
-            None => drives.push((session.source, name, vec![session.session])),
-        }
-    }
-    // What was set, and the record, are said where drives have one name without them.
-    let label = |(record, key, sessions): &(usize, String, Vec<&Session>)| {
-        let name = sessions.first().map_or(key.as_str(), |session| drive_name(session));
-        let same = drives.iter().filter(|(_, other, _)| other == key).count();
-        let alike = drives
-            .iter()
-            .filter(|(.., other)| other.first().is_some_and(|session| drive_name(session) == name));
-        let name = if alike.count() > same { key } else { name };
-        match same {
-            1 => name.to_owned(),
-            _ => format!("{name}, {}", sources[*record].name),
-        }
-    };
-    let verdict = |drive: &(usize, String, Vec<&Session>)| {
-        let (record, _, sessions) = drive;
-        let advice = advise(sessions);
+    let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
+    let sessions = sessions.iter().map(|session| (session.source, session.session));
+    let verdict = |drive: Drive<'_>| {
+        let advice = drive.advice();
         let title = |(session, id): &(usize, String)| {
-            let session = sessions.get(*session)?;
+            let session = drive.sessions.get(*session)?;
             Some(format!("{}: {}", session.plan.method, session.figure(id)?.title))
         };
         let behind =
             advice.because.iter().map(|reason| reason.figures.iter().filter_map(title).collect());
-        VerdictSection { target: label(drive), record: *record, sources: behind.collect(), advice }
+        let sources = behind.collect();
+        VerdictSection { target: drive.name, record: drive.record, sources, advice }
     };
-    drives.iter().map(verdict).collect()
+    drives(sessions, &names).into_iter().map(verdict).collect()
 }
 
 /// How an answer looks; words always say the same.
@@ -114,7 +93,7 @@ fn card(verdict: &VerdictSection) -> Markup {
             (list("Found, and not to be had", &advice.remarks))
             (agreement(&advice.agreement))
             (paced(&advice.paced))
-            (list("Not measured", &advice.not_measured))
+            (list("Not measured", &advice.open_questions()))
         }
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use trimbench_results::chart::{Axis, ChartKind, ChartSeries};
+use trimbench_results::number::ShownFigure;
 
 fn line() -> Chart {
     let mut chart =
@@ -52,7 +53,7 @@ fn each_kind_of_chart_becomes_an_svg() {
     for (chart, texts) in [
         (line(), vec!["vendor2", "other &lt;&amp;&gt; drive", "1GiB deleted", "MB/s"]),
         (bars, vec!["first", "second", "noted", "s/GB"]),
-        (cells, vec!["first", "second", "0.123"]),
+        (cells, vec!["first", "second", "123 ms"]),
         (points, vec!["paced", "ext4-4.13", "amplification"]),
     ] {
         let svg = drawing.svg(&chart, 960, 360).unwrap();
@@ -123,4 +124,58 @@ fn a_fault_of_the_script_names_the_chart() {
     let error = drawing.evaluate::<String>("some-chart", "nothing.at.all()").unwrap_err();
     assert!(error.to_string().contains("`some-chart`"), "{error}");
     assert!(error.to_string().contains("nothing"), "{error}");
+}
+
+/// The browser's formatter shows what ours shows.
+#[test]
+fn numbers_are_shown_in_a_browser_as_everywhere_else() {
+    let drawing = Drawing::start().unwrap();
+    let units = [
+        "",
+        "%",
+        "s",
+        "ms",
+        "us",
+        "ns",
+        "B",
+        "bytes",
+        "GB",
+        "MiB",
+        "B/s",
+        "MB/s",
+        "IOPS",
+        "s/GB",
+        "s/GB^2",
+        "request-s",
+        "blocks",
+    ];
+    let mut values: Vec<f64> =
+        vec![0.0, -0.0, 0.000_313, 6.9e-18, 0.5, 2.5, 999.5, 79_744.0, 1e15, 8e-6];
+    // Digits of all orders, by a generator of a line.
+    let mut state = 1_u64;
+    for _ in 0..120 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        let mantissa = (state >> 40) as f64 / 1e6;
+        let power = (state >> 20) % 12;
+        values.push(format!("{mantissa}e{power}").parse().unwrap());
+        values.push(format!("{mantissa}e-{power}").parse().unwrap());
+        values.push(-values.last().unwrap());
+    }
+    let (mut calls, mut ours) = (Vec::new(), Vec::new());
+    for (index, value) in values.iter().enumerate() {
+        for unit in units {
+            let half = values[(index * 7 + 3) % values.len()].abs();
+            for interval in [None, Some((value - half, value + half)), Some((*value, *value))] {
+                ours.push(ShownFigure::of(*value, interval, unit).text());
+                let ends = interval.map_or(String::new(), |(low, high)| format!(",{low},{high}"));
+                calls.push(format!("trimbenchNumber.quantity({value},'{unit}'{ends})"));
+            }
+        }
+    }
+    let script = format!("[{}].join('\\n')", calls.join(","));
+    let theirs = drawing.evaluate::<String>("", &script).unwrap();
+    let theirs: Vec<&str> = theirs.lines().collect();
+    assert_eq!(theirs.len(), ours.len());
+    let unequal = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != *theirs);
+    assert_eq!(unequal, None);
 }

@@ -7,7 +7,7 @@ use super::notes::Notes;
 use super::pivot::Pivot;
 use super::{joined, sides, surface, under};
 use crate::grid::{GAP, Grid, GridColumn};
-use crate::number::{UnitScale, quantity};
+use crate::number::count;
 use crate::style::Style;
 
 #[cfg(test)]
@@ -92,11 +92,10 @@ fn fill(figures: &[&Figure], remarks: &[Option<(bool, String)>], level: Option<f
             Some(title) => format!("{:INDENT$}{}", "", title.trim_end_matches(", ")),
             None => figure.title.clone(),
         };
-        let ends = figure.interval.map_or([0.0; 2], |interval| [interval.low, interval.high]);
-        let scale = UnitScale::for_values(&[figure.value, ends[0], ends[1]], &figure.unit);
-        let mut cells = vec![title, scale.print(figure.value), scale.unit.clone()];
-        cells.push(interval(figure, level, |end| scale.print(end)));
-        cells.push(figure.n.to_string());
+        let shown = figure.shown();
+        let mut cells = vec![title, shown.number.clone(), shown.unit.clone()];
+        cells.push(interval(figure, &shown, level));
+        cells.push(count(figure.n));
         match remark {
             Some((true, remark)) => {
                 cells.push(remark.clone());
@@ -163,11 +162,15 @@ fn percentiles(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> 
     let mut grid = Grid::new(columns);
     for (row, title) in matrix.rows.iter().zip(&titles) {
         let mut cells = vec![title[common.len()..].to_owned()];
-        cells.extend(matrix.cells(*row, &matrix.columns, |it| quantity(it.value, &it.unit)));
+        cells.extend(matrix.cells(*row, &matrix.columns, |it| it.shown().quantity()));
         // The observations behind the line, from the least to the most where they differ.
         let n = || matrix.row(*row).map(|figure| figure.n);
         let (least, most) = (n().min().unwrap_or(0), n().max().unwrap_or(0));
-        let n = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let n = if least == most {
+            count(least)
+        } else {
+            format!("{} to {}", count(least), count(most))
+        };
         cells.extend([n, matrix.marks(*row, notes)]);
         grid.row(cells);
     }

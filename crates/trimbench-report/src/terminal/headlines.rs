@@ -6,7 +6,7 @@ use trimbench_results::{Figure, RunRecord, Session};
 use super::names::label;
 use super::notes::Notes;
 use crate::grid::{GAP, Grid, GridColumn};
-use crate::number::{UnitScale, significant};
+use crate::number::{ShownFigure, significant};
 use crate::style::Style;
 
 /// Characters of the longest bar where there is room.
@@ -49,26 +49,33 @@ impl Group<'_> {
     /// The table, with bars where there is something to compare and room for it.
     pub(super) fn table(&self, record: &RunRecord, notes: &Notes, style: Style) -> Vec<String> {
         let (_, figure) = self.sessions[0];
-        let values: Vec<f64> = self.sessions.iter().map(|(_, figure)| figure.value).collect();
-        let scale = UnitScale::for_headlines(&values, &figure.unit);
         let level = common_level(self.sessions.iter().map(|(_, figure)| *figure));
-        let unit = if scale.unit.is_empty() { "value" } else { &scale.unit };
+        // A unit that all have stands in the header.
+        let common = figure.shown().unit;
+        let same = self.sessions.iter().all(|(_, figure)| figure.shown().unit == common);
+        let unit = if same && !common.is_empty() { &common } else { "value" };
         let mut columns = vec![GridColumn::name("target"), GridColumn::number(&style.clean(unit))];
         columns.push(GridColumn::number(&interval_name(level)));
-        columns.extend([GridColumn::text("verdict"), GridColumn::text("note")]);
+        columns.extend([GridColumn::text("finding"), GridColumn::text("note")]);
         let mut rows: Vec<Vec<String>> = Vec::new();
         for (session, figure) in &self.sessions {
             let name = label(record, session);
+            let shown = figure.shown();
             let ids = figure.caveats.iter().chain(&session.caveats);
             rows.push(vec![
                 style.cut_middle(&name, style.columns() / 3),
-                scale.print_headline(figure.value),
-                interval(figure, level, |end| scale.print_headline(end)),
+                if same { shown.number.clone() } else { shown.quantity() },
+                interval(figure, &shown, level),
                 style.clean(word(&verdict(figure))),
                 notes.marks(ids),
             ]);
         }
         let mut lines = vec![style.heading(&self.title())];
+        // What is shown as zero has no bar.
+        let visible = |(_, figure): &(&Session, &Figure)| {
+            if figure.shown().is_zero() { 0.0 } else { figure.value }
+        };
+        let values: Vec<f64> = self.sessions.iter().map(visible).collect();
         lines.extend(with_bars(columns, rows, &values, style));
         lines.extend(self.explained().iter().flat_map(|text| style.labelled("", 0, text)));
         lines
@@ -131,13 +138,10 @@ pub(super) fn interval_name(level: Option<f64>) -> String {
 }
 
 /// The ends; with its level where that is not in the header.
-pub(super) fn interval(
-    figure: &Figure,
-    common: Option<f64>,
-    print: impl Fn(f64) -> String,
-) -> String {
-    let Some(interval) = figure.interval else { return "-".to_owned() };
-    let ends = format!("{} to {}", print(interval.low), print(interval.high));
+pub(super) fn interval(figure: &Figure, shown: &ShownFigure, common: Option<f64>) -> String {
+    let (Some(interval), Some(ends)) = (figure.interval, shown.interval()) else {
+        return "-".to_owned();
+    };
     match common {
         Some(_) => ends,
         None => format!("{ends} ({} %)", significant(interval.level * 100.0)),
@@ -169,10 +173,7 @@ fn with_bars(
         let before = columns.len() - 1;
         columns.insert(before, GridColumn::text(""));
         for (row, value) in rows.iter_mut().zip(values) {
-            // What is printed as zero has no bar.
-            let zero = !row[1].contains(|c| ('1'..='9').contains(&c));
-            let share = if zero { 0.0 } else { value / largest };
-            row.insert(before, bar(share, room.min(BAR_MAX), style.unicode));
+            row.insert(before, bar(value / largest, room.min(BAR_MAX), style.unicode));
         }
     }
     grid(&columns, &rows).render(style)

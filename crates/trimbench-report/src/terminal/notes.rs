@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trimbench_core::Caveat;
 use trimbench_results::{Figure, RunRecord, Session};
 
-use super::{Detail, under};
+use super::under;
 use crate::style::{Emphasis, Style};
 
 /// Columns of a caveat's number.
@@ -17,12 +17,32 @@ pub(super) struct Notes {
     sessions: usize,
 }
 
-struct Note {
-    id: String,
-    /// Names of the sessions that it touches as a whole.
+/// One caveat.
+pub(super) struct Note {
+    pub(super) id: String,
+    /// The sessions that it touches as a whole.
     sessions: BTreeSet<usize>,
     /// What it touches, by session, each with its name.
     places: Vec<(String, String)>,
+    /// Whether it touches a session as a whole or a headline, or makes a figure invalid.
+    of_headlines: bool,
+}
+
+impl Note {
+    /// Whether it limits this session or its headline, or makes another figure of it invalid.
+    pub(super) fn holds(&self, session: &Session) -> bool {
+        let invalid = self.invalidates();
+        let figures = session.figures.iter().filter(|figure| {
+            invalid || session.headline().is_some_and(|headline| headline.id == figure.id)
+        });
+        let caveats = figures.flat_map(|figure| &figure.caveats);
+        session.caveats.iter().chain(caveats).any(|id| *id == self.id)
+    }
+
+    /// Whether what it touches is invalid.
+    pub(super) fn invalidates(&self) -> bool {
+        Caveat::from_id(&self.id).is_some_and(Caveat::invalidates)
+    }
 }
 
 impl Notes {
@@ -44,12 +64,25 @@ impl Notes {
         numbers.join(", ")
     }
 
-    /// The list at the report's end; empty without caveats. A summary cuts what a caveat touches.
-    pub(super) fn list(&self, detail: Detail, style: Style) -> Vec<String> {
+    /// Whether every session as a whole has this caveat: it sets none apart.
+    pub(super) fn is_of_all(&self, id: &str) -> bool {
+        let note = self.entries.iter().find(|note| note.id == id);
+        note.is_some_and(|note| note.sessions.len() == self.sessions)
+    }
+
+    /// The caveats that limit a session or a headline, or make a figure invalid, in order of
+    /// appearance.
+    pub(super) fn of_headlines(&self) -> impl Iterator<Item = &Note> {
+        self.entries.iter().filter(|note| note.of_headlines)
+    }
+
+    /// The list at the report's end; empty without caveats. A short one leaves out what a caveat
+    /// touches.
+    pub(super) fn list(&self, short: bool, style: Style) -> Vec<String> {
         if self.entries.is_empty() {
             return Vec::new();
         }
-        let mut lines = vec![String::new(), style.heading("Caveats")];
+        let mut lines = vec![style.heading("Caveats")];
         for (index, note) in self.entries.iter().enumerate() {
             let caveat = Caveat::from_id(&note.id);
             let (meaning, advice) = match caveat {
@@ -65,12 +98,10 @@ impl Notes {
                 lines.push(style.paint(emphasis, &line));
             }
             lines.extend(style.labelled("", NUMBERS, &format!("advice: {advice}")));
-            let touched = format!("on: {}", self.places(note));
-            let touched = match detail {
-                Detail::Summary => style.cut(&touched, style.columns().saturating_sub(NUMBERS)),
-                Detail::Full => touched,
-            };
-            lines.extend(style.labelled("", NUMBERS, &touched));
+            if !short {
+                let touched = format!("on: {}", self.places(note));
+                lines.extend(style.labelled("", NUMBERS, &touched));
+            }
         }
         lines
     }
@@ -94,12 +125,16 @@ impl Notes {
             };
             self.note(id).places.push((name(session), place));
         }
+        for note in &mut self.entries {
+            note.of_headlines |= note.holds(session);
+        }
     }
 
     fn note(&mut self, id: &str) -> &mut Note {
         let index = self.entries.iter().position(|note| note.id == id).unwrap_or_else(|| {
             let (sessions, places) = (BTreeSet::new(), Vec::new());
-            self.entries.push(Note { id: id.to_owned(), sessions, places });
+            let id = id.to_owned();
+            self.entries.push(Note { id, sessions, places, of_headlines: false });
             self.entries.len() - 1
         });
         &mut self.entries[index]

@@ -8,7 +8,6 @@ use super::joined;
 use super::notes::Notes;
 use super::pivot::Pivot;
 use crate::grid::{Grid, GridColumn};
-use crate::number::significant;
 use crate::style::Style;
 
 #[cfg(test)]
@@ -63,7 +62,7 @@ fn table(title: &str, sides: &Pivot<&str, usize>, notes: &Notes, style: Style) -
         let mut cells = vec![metric.to_owned()];
         cells.extend(sides.cells(row, &[0, 1, DIFFERENCE], value));
         let difference = difference(row);
-        cells.push(difference.map_or_else(String::new, |it| interval(it, level, significant)));
+        cells.push(difference.map_or_else(String::new, |it| interval(it, &it.shown(), level)));
         let told = difference.filter(|it| it.verdict != Some(Verdict::Differs));
         let word = told.map(verdict).unwrap_or_default();
         cells.push(joined([word, sides.marks(row, notes)]));
@@ -72,8 +71,6 @@ fn table(title: &str, sides: &Pivot<&str, usize>, notes: &Notes, style: Style) -
     grid.render(style)
 }
 
-/// With the two digits of \[S0\].
 fn value(figure: &Figure) -> String {
-    let percent = if figure.unit == "%" { "%" } else { "" };
-    format!("{:.2}{percent}", figure.value)
+    figure.shown().quantity()
 }

@@ -7,7 +7,6 @@ use trimbench_results::Figure;
 use super::notes::Notes;
 use super::pivot::Pivot;
 use crate::grid::{Grid, GridColumn};
-use crate::number::quantity;
 use crate::style::Style;
 
 #[cfg(test)]
@@ -50,7 +49,7 @@ pub(super) fn table(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<Str
 
 /// The value, or that it is more than that.
 fn cell(figure: &Figure) -> String {
-    let value = quantity(figure.value, &figure.unit);
+    let value = figure.shown().quantity();
     let open = figure.caveats.iter().any(|id| *id == Caveat::WindowTooShort.id());
     if open { format!("> {value}") } else { value }
 }

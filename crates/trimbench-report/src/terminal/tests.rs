@@ -1,5 +1,5 @@
 use trimbench_core::Caveat;
-use trimbench_results::{Interval, Verdict};
+use trimbench_results::{Interval, Role, Verdict};
 
 use super::*;
 use crate::testing::{detail, figure, record, session, three_drives};
@@ -28,8 +28,8 @@ fn full(record: &RunRecord, style: Style) -> String {
     terminal(record, Detail::Full, style)
 }
 
-fn summary(record: &RunRecord, style: Style) -> String {
-    terminal(record, Detail::Summary, style)
+fn answer(record: &RunRecord, style: Style) -> String {
+    terminal(record, Detail::Answer { place: "RUN" }, style)
 }
 
 /// Four drives with everything that a method says, one of each verdict.
@@ -64,11 +64,15 @@ fn check(text: &str, name: &str) {
 }
 
 #[test]
-fn the_summary_of_four_drives_reads_as_agreed() {
+fn the_answer_reads_as_agreed() {
     let record = four_drives();
-    check(&summary(&record, Style { width: 60, ..ASCII }), "summary-60");
-    check(&summary(&record, PLAIN), "summary-80");
-    check(&summary(&record, Style { width: 120, ..ASCII }), "summary-120");
+    check(&answer(&record, Style { width: 40, ..ASCII }), "answer-40");
+    check(&answer(&record, PLAIN), "answer-80");
+    check(&answer(&record, Style { width: 120, ..ASCII }), "answer-120");
+    let mut one = four_drives();
+    one.sessions.drain(1..);
+    one.plan.drain(1..);
+    check(&answer(&one, PLAIN), "answer-one");
 }
 
 #[test]
@@ -82,28 +86,25 @@ fn the_full_report_of_a_drive_reads_as_agreed() {
 }
 
 #[test]
-fn the_summary_of_four_drives_is_one_screen() {
-    assert!(summary(&four_drives(), PLAIN).lines().count() <= 45);
-}
-
-#[test]
-fn verdicts_are_not_broken_at_80_columns() {
-    let text = summary(&four_drives(), PLAIN);
+fn findings_are_not_broken_at_80_columns() {
+    let text = full(&four_drives(), PLAIN);
     let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
     assert!(row("vendor2").contains("  differs from placebo  "));
     assert!(row("like-optane-900p").contains("  nothing to notice  "));
-    // What a verdict says after its colon stands once below the table.
+    // What a finding says after its colon stands once below the table.
     assert!(
         row("generic-sata-tlc").contains("  noise  ") && text.contains(&format!("\n{NOISE}\n"))
     );
 }
 
 #[test]
-fn a_summary_marks_each_deletion_that_differs_from_the_next() {
+fn each_deletion_that_differs_from_the_next_is_marked() {
     let mut record = four_drives();
-    assert_eq!(summary(&record, PLAIN).matches("4GB deleted at 1 s").count(), 1);
+    let strips = full(&record, PLAIN);
+    let strips = strips.split("\n\n").find(|part| part.starts_with("Largest")).unwrap();
+    assert_eq!(strips.matches("4GB deleted at 1 s").count(), 1);
     record.sessions[2].steps[2].set("deleted_at_s", 2.0);
-    let text = summary(&record, PLAIN);
+    let text = full(&record, PLAIN);
     let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Largest")).collect();
     let starts = |index: usize, name: &str| lines[index].starts_with(name);
     assert!(starts(2, "like-optane-900p") && starts(3, "generic-sata-tlc"), "{text}");
@@ -113,7 +114,7 @@ fn a_summary_marks_each_deletion_that_differs_from_the_next() {
 }
 
 #[test]
-fn a_summary_tells_sessions_on_one_target_apart() {
+fn sessions_on_one_target_are_told_apart() {
     let mut record = four_drives();
     for (index, session) in record.sessions.iter_mut().enumerate() {
         session.target.name = "vendor2".to_owned();
@@ -122,53 +123,119 @@ fn a_summary_tells_sessions_on_one_target_apart() {
         session.plan.options.insert("mode".to_owned(), mode.to_owned());
     }
     record.sessions[3].plan.target = "sim:vendor2,capacity=8GiB".to_owned();
-    let text = summary(&record, Style { width: 120, ..PLAIN });
+    let text = full(&record, Style { width: 120, ..PLAIN });
     for name in
         ["\nvendor2 mode trim ", "\nvendor2 #2 ", "\nvendor2 #3 ", "\nsim:vendor2,capacity=8GiB "]
     {
-        assert_eq!(text.matches(name).count(), 3, "table, picture, targets: {name}\n{text}");
+        assert_eq!(text.matches(name).count(), 2, "table, picture: {name}\n{text}");
     }
 }
 
 #[test]
-fn a_method_that_was_left_out_is_named_with_the_reason_and_its_target_is_listed_once() {
+fn what_was_left_out_is_grouped_by_reason_with_a_command_that_includes_it() {
     let mut record = four_drives();
-    let mut left_out = record.sessions[0].clone();
-    left_out.plan.method = "recovery".to_owned();
-    left_out.figures.clear();
-    left_out.left_out = Some("the device takes no discards".to_owned());
-    record.plan.push(left_out.plan.clone());
-    record.sessions.push(left_out);
-    let line = "left out     recovery on sim:";
-    for text in [summary(&record, PLAIN), full(&record, PLAIN)] {
-        assert!(text.contains(line) && text.contains("takes no discards"), "{text}");
+    for method in ["recovery", "settle"] {
+        let mut left_out = record.sessions[0].clone();
+        left_out.plan.method = method.to_owned();
+        left_out.figures.clear();
+        left_out.left_out = Some("it writes to a device: name `sim:NAME`".to_owned());
+        record.plan.push(left_out.plan.clone());
+        record.sessions.push(left_out);
     }
-    let text = summary(&record, PLAIN);
-    let targets = &text[position(&text, "Targets")..position(&text, "Caveats")];
-    assert_eq!(targets.matches("emulated, ").count(), 4, "{targets}");
+    let text = answer(&record, Style { width: 120, ..PLAIN });
+    let line = "left out: recovery, settle: it writes to a device: name `sim:NAME`; `trimbench run \
+                --target sim:NAME` includes it";
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(line), "{text}");
+    assert!(text.contains("4 of 4 sessions"), "what was left out is not one of them: {text}");
+    let text = full(&record, PLAIN);
+    assert_eq!(text.matches("left out     ").count(), 2, "{text}");
 }
 
 #[test]
-fn a_summary_cuts_what_is_long_and_keeps_both_ends_of_names() {
+fn an_answer_cuts_names_in_their_middle() {
     let mut record = four_drives();
     for (session, disk) in record.sessions.iter_mut().zip(["first", "second"]) {
         session.target.name = format!("/mnt/{}/{disk}", "deep/".repeat(20));
-        session.target.identity.insert("mount-options".to_owned(), "rw,discard,".repeat(30));
     }
-    record.program.commit = "0123456789abcdef0123456789abcdef01234567-dirty".to_owned();
-    let text = summary(&record, PLAIN);
-    assert!(text.contains("commit 0123456789ab-dirty,"), "{text}");
+    let text = answer(&record, PLAIN);
     assert!(text.lines().any(|line| line.starts_with("/mnt/") && line.contains("/first  ")));
     assert!(text.lines().any(|line| line.starts_with("/mnt/") && line.contains("/second  ")));
-    assert!(text.lines().any(|line| line.ends_with('\u{2026}')), "{text}");
-    assert!(full(&record, PLAIN).contains("0123456789abcdef0123456789abcdef01234567-dirty"));
 }
 
 #[test]
-fn the_summary_says_how_to_see_the_rest_and_the_full_report_is_it() {
-    let line = "\ndetails: `trimbench report RUN`\n";
-    assert!(summary(&four_drives(), PLAIN).ends_with(line));
-    assert!(!full(&four_drives(), PLAIN).contains(line.trim()));
+fn an_answer_has_no_hashes_and_says_how_to_see_the_rest() {
+    let mut record = four_drives();
+    record.program.commit = "0123456789abcdef".to_owned();
+    let text = answer(&record, PLAIN);
+    assert!(text.ends_with("\ndetails: `trimbench report RUN`\n"), "{text}");
+    for hash in ["0123456789abcdef", "00ff"] {
+        assert!(!text.contains(hash) && full(&record, PLAIN).contains(hash), "{text}");
+    }
+}
+
+#[test]
+fn verdicts_come_first_and_each_answer_is_typed_once() {
+    let text = answer(&costly_and_cheap(), PLAIN);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("vendor2 ") && lines[0].contains("weekly `fstrim`"), "{text}");
+    assert!(lines[1].starts_with("vendor3 ") && lines[1].contains("weekly `fstrim`"), "{text}");
+    assert!(lines[2].starts_with("like-optane-900p ") && lines[2].contains("mount with `discard`"));
+    assert_eq!(text.matches("# systemctl enable --now fstrim.timer").count(), 1, "{text}");
+    assert_eq!(text.matches("# mount -o remount,discard /MOUNTPOINT").count(), 1, "{text}");
+}
+
+#[test]
+fn a_record_of_nothing_but_invalid_figures_says_so_and_gives_no_advice() {
+    let mut record = costly_and_cheap();
+    for session in &mut record.sessions {
+        session.caveats.push(Caveat::LateSchedule.id().to_owned());
+    }
+    let text = answer(&record, PLAIN);
+    assert_eq!(text.matches("no answer").count(), 3, "{text}");
+    assert!(!text.contains("# "), "nothing to type: {text}");
+    let table = text.lines().find(|line| line.starts_with("delete-stall")).unwrap();
+    assert_eq!(table.matches("INVALID").count(), 3, "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(Caveat::LateSchedule.advice()), "{text}");
+    let numbers = table.chars().any(|letter| letter.is_ascii_digit());
+    assert!(!numbers, "an invalid figure is not shown: {table}");
+}
+
+#[test]
+fn the_line_to_type_names_the_filesystem_that_was_measured() {
+    let mut record = costly_and_cheap();
+    record.sessions.drain(..2);
+    record.plan.drain(..2);
+    let session = &mut record.sessions[0];
+    session.target.kind = "directory".to_owned();
+    session.target.identity.insert("filesystem".to_owned(), "xfs".to_owned());
+    session.environment_before.insert("mount-point".to_owned(), "/mnt/my disk".to_owned());
+    let text = answer(&record, Style { width: 120, ..PLAIN });
+    let line = "in /etc/fstab: UUID=FILESYSTEM-UUID '/mnt/my disk' xfs defaults,discard 0 0";
+    assert!(text.contains(line) && !text.contains("ext4"), "{text}");
+}
+
+/// Two drives on which a deletion is noticed, and one on which it is not.
+fn costly_and_cheap() -> RunRecord {
+    let judged = |name: &str, tail: f64, stutter: f64| {
+        let mut session = session(name, stutter, [stutter * 0.9, stutter * 1.1]);
+        session.figures.truncate(2);
+        session.figures[1].role = Some(Role::StutterPerGb);
+        for (id, role, value) in
+            [("tail", Role::TailAfterDeletion, tail), ("tail-placebo", Role::TailAfterPlacebo, 0.1)]
+        {
+            let mut figure = figure(id, id, value, "ms");
+            figure.role = Some(role);
+            session.figures.push(figure);
+        }
+        session
+    };
+    let sessions = vec![
+        judged("vendor2", 120.0, 0.4),
+        judged("vendor3", 90.0, 0.3),
+        judged("like-optane-900p", 0.2, 0.001),
+    ];
+    record(sessions, Outcome::Complete)
 }
 
 #[test]
@@ -192,7 +259,7 @@ fn no_line_is_wider_than_asked_whatever_the_record_holds() {
         for (colour, unicode) in [(false, false), (true, true)] {
             let style = Style { width, colour, unicode };
             for record in [&long, &four_drives()] {
-                for text in [full(record, style), summary(record, style)] {
+                for text in [full(record, style), answer(record, style)] {
                     assert!(widest(&text) <= width.max(40), "{width}: {}\n{text}", widest(&text));
                 }
             }
@@ -271,10 +338,10 @@ fn an_interval_that_holds_zero_says_so_where_the_record_is_silent() {
     figures.extend([unjudged, judged, clear]);
     let text = full(&record, Style { width: 120, ..PLAIN });
     let line = |title: &str| text.lines().find(|line| line.starts_with(title)).unwrap();
-    assert!(line("unjudged").contains("-1 to 3 (95 %)"), "levels differ: {}", line("unjudged"));
+    assert!(line("unjudged").contains("-1.0 to 3.0 (95 %)"), "levels differ: {}", line("unjudged"));
     assert!(line("unjudged").ends_with("holds 0"));
     assert!(line("judged").ends_with("no word"));
-    assert!(line("clear").contains("0.500 to 3 (90 %)") && !line("clear").contains("holds"));
+    assert!(line("clear").contains("0.5 to 3.0 (90 %)") && !line("clear").contains("holds"));
 }
 
 #[test]
@@ -359,7 +426,8 @@ fn the_picture_is_of_the_largest_deletion_with_its_moment_marked() {
     let text = full(&three_drives(), PLAIN);
     assert!(text.contains("Response time in step delete-4e9-0"));
     assert!(!text.contains("Response time in step delete-1e9-0"));
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> =
+        text.lines().skip_while(|line| !line.starts_with("Response time in")).collect();
     let mark = lines.iter().position(|line| line.contains("4GB deleted at 1 s")).unwrap();
     // The arrow stands below the column in which the stall begins.
     let arrow = lines[mark].chars().position(|c| c == '\u{25b2}').unwrap();
@@ -402,7 +470,7 @@ fn a_record_cannot_send_control_characters_to_the_terminal() {
     (series.x_unit, series.y_unit) = (evil.to_owned(), evil.to_owned());
     record.outcome = Outcome::Failed { message: evil.to_owned() };
     record.program.commit = evil.to_owned();
-    for detail in [Detail::Summary, Detail::Full] {
+    for detail in [Detail::Answer { place: "RUN" }, Detail::Full] {
         let text = terminal(&record, detail, PLAIN);
         let control = |line: &&str| line.chars().any(char::is_control);
         let bad: Vec<&str> = text.lines().filter(control).collect();
@@ -443,10 +511,27 @@ fn no_text_of_a_record_does_anything_to_the_terminal() {
     }
     let mut record: RunRecord = serde_json::from_value(json).unwrap();
     record.outcome = Outcome::Failed { message: taint.to_owned() };
-    for (detail, style) in [Detail::Full, Detail::Summary].into_iter().zip([PLAIN, ASCII]) {
+    for (detail, style) in
+        [Detail::Full, Detail::Answer { place: "RUN" }].into_iter().zip([PLAIN, ASCII])
+    {
         let text = terminal(&record, detail, style);
         let hidden = |letter| letter != '\n' && trimbench_core::text::is_hidden(letter);
         let line = text.lines().find(|line| line.contains(hidden));
         assert_eq!(line, None, "{text}");
+    }
+}
+
+/// Tables of drives show a figure as its own table does: drives of other orders have other units.
+#[test]
+fn a_figure_has_one_unit_and_rounding_in_every_table() {
+    let mut record = three_drives();
+    for (session, value) in record.sessions.iter_mut().zip([0.000_013, 0.479, 1.0]) {
+        session.figures.retain(|figure| figure.headline);
+        session.figures[0] = figure("longest", "longest", value, "s");
+        session.figures[0].headline = true;
+    }
+    let text = full(&record, Style { width: 120, ..PLAIN });
+    for shown in ["13 us", "479 ms", "1 s"] {
+        assert_eq!(text.matches(&format!(" {shown} ")).count(), 2, "{shown}: {text}");
     }
 }

@@ -9,7 +9,6 @@ use super::joined;
 use super::notes::Notes;
 use super::pivot::Pivot;
 use crate::grid::{Grid, GridColumn};
-use crate::number::quantity;
 use crate::style::Style;
 
 #[cfg(test)]
@@ -49,7 +48,7 @@ pub(super) fn tables(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<St
         let mut grid = Grid::new(head);
         for row in &pivot.rows {
             let mut cells = vec![(*row).to_owned()];
-            cells.extend(pivot.cells(row, columns, |it| quantity(it.value, &it.unit)));
+            cells.extend(pivot.cells(row, columns, |it| it.shown().quantity()));
             let remark = || joined(pivot.row(row).map(verdict).chain([pivot.marks(row, notes)]));
             cells.extend(remarks.then(remark));
             grid.row(cells);

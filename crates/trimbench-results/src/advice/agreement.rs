@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::ALIKE_SHARE;
 use super::facts::{Facts, Found};
-use super::words::shown;
 use crate::role::Role;
 
 /// Two methods' figures for one cost.
@@ -90,6 +89,6 @@ const SMALLEST_S_PER_GB: f64 = 0.001;
 /// The most that is known of a cost, in words; for reasons.
 pub(super) fn at_rest<'a>(facts: &Facts<'a>) -> Option<(String, Found<'a>)> {
     let full = facts.worst(&Role::TrimAtRest)?;
-    let took = shown(full.value(), &full.figure.unit);
+    let took = full.quantity();
     Some((format!("at rest, a TRIM of all that was measured takes {took}"), full))
 }

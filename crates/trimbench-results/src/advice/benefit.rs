@@ -3,7 +3,6 @@
 use trimbench_core::Caveat;
 
 use super::facts::{Facts, Found};
-use super::words::shown;
 use super::{NO_WEAR, Reason, SHARE, STEADY_SHARE, WEAR_RATIO};
 use crate::record::Session;
 use crate::role::Role;
@@ -87,8 +86,13 @@ impl<'a> Wear<'a> {
     }
 
     fn text(&self) -> String {
-        let (without, with) = (shown(self.without.value(), ""), shown(self.with.value(), ""));
+        let (without, with) = (self.without.quantity(), self.with.quantity());
         format!("write amplification {without} without TRIM, {with} with it")
+    }
+
+    fn short(&self) -> String {
+        let (without, with) = (self.without.quantity(), self.with.quantity());
+        format!("write amplification {without}, {with} with TRIM")
     }
 }
 
@@ -110,6 +114,10 @@ fn sign(session: &Session, speed: Speed<'_>, wear: Option<&Wear<'_>>) -> Option<
         figures.extend([wear.without, wear.with]);
     }
     let said = Reason::new(text, &figures);
+    let said = match wear {
+        Some(wear) => said.in_short(wear.short()),
+        None => said,
+    };
     if gain || wear.is_some_and(Wear::falls) {
         return Some(Sign::Gain(said));
     }
@@ -130,11 +138,10 @@ fn recovery<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     let figure = |role| facts.within(it, &role);
     let (before, after) = (figure(Role::FragmentedSpeed)?, figure(Role::RecoveredSpeed)?);
     let wear = Wear::of(figure(Role::FragmentedWear), figure(Role::RecoveredWear));
-    let percent = |found: Found<'_>| format!("{:.0} %", found.value() * 100.0);
     let text = format!(
         "fragmented, it writes at {} of its fresh speed; after TRIM at {}",
-        percent(before),
-        percent(after)
+        before.quantity(),
+        after.quantity()
     );
     let figures = vec![before, after];
     let gain = after.value() >= before.value() + SHARE;
@@ -166,7 +173,7 @@ fn steady<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     let wear = Wear::of(wear(0), wear(trimmed_percent));
     let more = gain.value() >= 1.0 + STEADY_SHARE;
     let times = if more {
-        format!("run at {} times the IOPS", shown(gain.value(), ""))
+        format!("run at {} times the IOPS", gain.quantity())
     } else {
         "are no faster".to_owned()
     };
@@ -182,7 +189,7 @@ fn replay<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     let wear = Wear::of(wear(false), wear(true));
     let (more, less) = (gain.value() >= 1.0 + SHARE, gain.value() <= 1.0 - SHARE);
     let text = match (more, less) {
-        (true, _) => format!("a trace does {} times the writes with TRIM", shown(gain.value(), "")),
+        (true, _) => format!("a trace does {} times the writes with TRIM", gain.quantity()),
         (_, true) => "a trace is slower with its TRIMs".to_owned(),
         _ => "a trace is no faster with its TRIMs".to_owned(),
     };

@@ -2,7 +2,6 @@
 //! of them came to on the same load.
 
 use super::facts::{Facts, Found};
-use super::words::shown;
 use super::{ALIKE_SHARE, LONG_TRIM_S};
 use crate::record::Session;
 use crate::role::Role;
@@ -28,6 +27,7 @@ pub(super) struct SettingOutcome<'a> {
     /// The loss over that of the best setting of the same load, at least 1.
     pub(super) loss: f64,
     pub(super) text: String,
+    pub(super) short: String,
     pub(super) figures: Vec<Found<'a>>,
 }
 
@@ -141,6 +141,7 @@ impl<'a> Compared<'a> {
             setting: under.setting,
             loss: loss / best,
             text: under.text(wait),
+            short: under.short(),
             figures: under.wait.into_iter().chain([under.wear]).collect(),
         };
         Some(all.into_iter().zip(losses).map(outcome).collect())
@@ -154,7 +155,7 @@ impl Under<'_> {
 
     fn text(&self, wait: &str) -> String {
         let setting = self.setting.words();
-        let wear = shown(self.wear.value(), "");
+        let wear = self.wear.quantity();
         match self.wait {
             Some(found) => format!(
                 "simulated, {setting}: {wait} {}, write amplification {wear}",
@@ -162,6 +163,14 @@ impl Under<'_> {
             ),
             None => format!("simulated, {setting}: write amplification {wear}"),
         }
+    }
+
+    fn short(&self) -> String {
+        let wear = self.wear.quantity();
+        self.wait.map_or_else(
+            || format!("write amplification {wear}"),
+            |found| format!("waits {}, write amplification {wear}", found.shown()),
+        )
     }
 }
 

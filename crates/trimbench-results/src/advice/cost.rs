@@ -3,11 +3,11 @@
 
 use super::benefit::best_gain;
 use super::facts::{Facts, Found};
-use super::words::shown;
 use super::{
     DELETED_GB_A_DAY, LONG_TRIM_S, OVERDUE_SHARE, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S,
     TAIL_ALIKE, TAIL_LONGER, WAIT_S,
 };
+use crate::number::quantity;
 use crate::record::Session;
 use crate::role::Role;
 
@@ -126,9 +126,10 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
             Side::Unclear => "not clear, by the limit of",
             Side::Above => "above the limit of",
         },
-        shown(LONG_TRIM_S, "s")
+        quantity(LONG_TRIM_S, "s")
     );
-    Some((side, Reason::new(text, &[tail, placebo])))
+    let short = format!("p99.9 after deletions {}, else {}", tail.quantity(), placebo.quantity());
+    Some((side, Reason::new(text, &[tail, placebo]).in_short(short)))
 }
 
 /// The longest single response after a deletion: the limit is that of what people notice.
@@ -138,14 +139,14 @@ fn worst_response<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sig
     let is_long = Side::of_fact(worst, WAIT_S) == Side::Above
         && worst.value() * 1e3 > placebo.value() * TAIL_LONGER;
     let text = format!("after a deletion, the longest access took {}", worst.shown());
-    match (is_long, is_shown(facts, it)) {
-        (false, _) => Some((Side::Below, Reason::new(text, &[worst]))),
-        (true, true) => {
-            let text = format!("{text}: a wait of more than {WAIT_S} s is felt");
-            Some((Side::Above, Reason::new(text, &[worst, placebo])))
-        }
-        (true, false) => Some((Side::Unclear, Reason::new(text, &[worst, placebo]))),
-    }
+    let (side, text) = match (is_long, is_shown(facts, it)) {
+        (false, _) => (Side::Below, text),
+        (true, true) => (Side::Above, format!("{text}: a wait of more than {WAIT_S} s is felt")),
+        (true, false) => (Side::Unclear, text),
+    };
+    let figures: &[Found<'_>] = if is_long { &[worst, placebo] } else { &[worst] };
+    let short = format!("longest wait after a deletion {}", worst.shown());
+    Some((side, Reason::new(text, figures).in_short(short)))
 }
 
 /// For what share of a day accesses are overdue. Only above: overdue time misses short stops.
@@ -158,9 +159,10 @@ fn overdue<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         "accesses are overdue for {} deleted: at {DELETED_GB_A_DAY} GB a day for more than {} % \
          of the time",
         found.shown(),
-        shown(OVERDUE_SHARE * 1e2, "")
+        quantity(OVERDUE_SHARE * 1e2, "")
     );
-    Some((Side::Above, Reason::new(text, &[found])))
+    let short = format!("overdue for {} deleted", found.shown());
+    Some((Side::Above, Reason::new(text, &[found]).in_short(short)))
 }
 
 /// The overdue time of a GB from which on it is more than its share of a day, s/GB.
@@ -175,13 +177,14 @@ const DAY_S: f64 = 86_400.0;
 fn waits(facts: &Facts<'_>) -> Option<Sign> {
     let longest = facts.worst(&Role::WaitBesideTrim)?;
     let text = format!("the longest read or write beside TRIMs took {}", longest.shown());
+    let short = format!("longest wait beside TRIMs {}", longest.shown());
     if Side::of_fact(longest, WAIT_S) == Side::Below {
-        return Some((Side::Below, Reason::new(text, &[longest])));
+        return Some((Side::Below, Reason::new(text, &[longest]).in_short(short)));
     }
     let trim = facts.worst(&Role::TrimLatency)?;
     let text = format!("{text}; one TRIM takes {}", trim.shown());
     let is_long = trim.value() / 1e3 > LONG_TRIM_S;
-    is_long.then(|| (Side::Above, Reason::new(text, &[longest, trim])))
+    is_long.then(|| (Side::Above, Reason::new(text, &[longest, trim]).in_short(short)))
 }
 
 /// How much mounting with `discard` slows a load of small files.
@@ -191,8 +194,16 @@ fn files(facts: &Facts<'_>) -> Vec<Sign> {
         .into_iter()
         .filter_map(|(buffered, way)| Some((facts.worst(&Role::DurationAdded { buffered })?, way)));
     let signs = found.map(|(found, way)| {
-        let text = format!("`discard` adds {} to the duration of PostMark, {way}", found.shown());
-        (Side::of_estimate(found, SLOWDOWN_PERCENT), Reason::new(text, &[found]))
+        // From some percent on a change is shown as a number of times.
+        let (text, short) = if found.figure.shown().unit == "times" {
+            let long = format!("PostMark, {way}, takes {} as long with `discard`", found.shown());
+            (long, format!("PostMark takes {} as long", found.quantity()))
+        } else {
+            let long =
+                format!("`discard` adds {} to the duration of PostMark, {way}", found.shown());
+            (long, format!("`discard` adds {} to PostMark", found.quantity()))
+        };
+        (Side::of_estimate(found, SLOWDOWN_PERCENT), Reason::new(text, &[found]).in_short(short))
     });
     signs.collect()
 }
@@ -203,7 +214,8 @@ fn storm(facts: &Facts<'_>) -> Option<Sign> {
     let found = facts.worst(&Role::StallAfterDeletion)?;
     let text = format!("after a mass deletion the next job stood still for {}", found.shown());
     let is_long = Side::of_fact(found, STORM_STALL_S) == Side::Above;
-    is_long.then(|| (Side::Above, Reason::new(text, &[found])))
+    let short = format!("stands still for {} after a deletion", found.shown());
+    is_long.then(|| (Side::Above, Reason::new(text, &[found]).in_short(short)))
 }
 
 /// Whether a job runs at less than half its pace after a TRIM, for longer than a pause that
@@ -212,12 +224,13 @@ fn settling(facts: &Facts<'_>) -> Option<Sign> {
     let time = facts.worst(&Role::SettlingTime)?;
     let pace = facts.worst(&Role::SettlingPace)?;
     let text = format!(
-        "after a TRIM the drive is slower for {}, at {:.0} % of its pace at the lowest",
+        "after a TRIM the drive is slower for {}, at {} of its pace at the lowest",
         time.shown(),
-        pace.value() * 1e2
+        pace.quantity()
     );
     let is_felt = time.value() > STORM_STALL_S && pace.value() < 0.5;
-    is_felt.then(|| (Side::Above, Reason::new(text, &[time, pace])))
+    let short = format!("slower for {} after a TRIM", time.shown());
+    is_felt.then(|| (Side::Above, Reason::new(text, &[time, pace]).in_short(short)))
 }
 
 /// Whether a trace completes fewer writes with its TRIMs, even in its best window.
@@ -225,22 +238,21 @@ fn trace(facts: &Facts<'_>) -> Option<Sign> {
     let best = facts.sessions().filter_map(|it| best_gain(facts, it)).map(|(_, gain)| gain);
     let worst = best.min_by(|a, b| a.value().total_cmp(&b.value()));
     let found = worst.filter(|found| found.value() <= 1.0 - SHARE)?;
-    let text = format!("a trace with its TRIMs does {} of the writes", shown(found.value(), ""));
-    Some((Side::Above, Reason::new(text, &[found])))
+    let text = format!("a trace with its TRIMs does {} of the writes", found.quantity());
+    let short = format!("a trace does {} of its writes", found.quantity());
+    Some((Side::Above, Reason::new(text, &[found]).in_short(short)))
 }
 
 /// What would have to be measured, or done, for online TRIM not to be the answer.
 pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     let mut words = Vec::new();
     let here = |found: Option<Found<'_>>| {
-        found.map_or_else(String::new, |it| {
-            format!(" (here {})", shown(it.value(), &it.figure.unit))
-        })
+        found.map_or_else(String::new, |it| format!(" (here {})", it.quantity()))
     };
     let tail = facts.worst(&Role::TailAfterDeletion);
     words.push(format!(
         "a p99.9 after deletions of more than {}{}, without TRIM less",
-        shown(LONG_TRIM_S, "s"),
+        quantity(LONG_TRIM_S, "s"),
         here(tail)
     ));
     let wait = facts.worst(&Role::WaitAfterDeletion);
@@ -250,7 +262,7 @@ pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     if let Some(wait) = wait.filter(|wait| wait.value() > 0.001) {
         words.push(format!(
             "a load to which a wait of {} is too long: then trim once a week",
-            shown(wait.value(), &wait.figure.unit)
+            wait.quantity()
         ));
     }
     words
@@ -265,8 +277,8 @@ fn a_day(facts: &Facts<'_>) -> Option<String> {
         format!(
             "deletions of more than {} a day, from which on accesses are overdue for {} % of the \
              time",
-            shown(amount, "GB"),
-            shown(OVERDUE_SHARE * 1e2, "")
+            quantity(amount, "GB"),
+            quantity(OVERDUE_SHARE * 1e2, "")
         )
     })
 }

@@ -4,7 +4,6 @@ use trimbench_core::Caveat;
 
 use super::Reason;
 use super::benefit::Benefit;
-use super::words::shown;
 use crate::metric::Direction;
 use crate::record::{Figure, Session};
 use crate::role::Role;
@@ -37,18 +36,14 @@ impl Found<'_> {
         self.figure.value
     }
 
-    /// The value with its unit and interval, in words.
+    /// The value with its unit and interval, as it is shown everywhere.
     pub(super) fn shown(&self) -> String {
-        let Figure { value, unit, interval, .. } = self.figure;
-        match interval {
-            Some(interval) if interval.low < interval.high => format!(
-                "{} ({} to {})",
-                shown(*value, unit),
-                shown(interval.low, unit),
-                shown(interval.high, unit)
-            ),
-            _ => shown(*value, unit),
-        }
+        self.figure.shown().text()
+    }
+
+    /// The same without the interval.
+    pub(super) fn quantity(&self) -> String {
+        self.figure.shown().quantity()
     }
 }
 
@@ -109,9 +104,9 @@ pub(super) fn doubtful(sessions: &[&Session]) -> Vec<String> {
         let method = &session.plan.method;
         match invalid {
             0 => None,
-            1 => Some(format!("one figure of `{method}`")),
-            _ if invalid == all => Some(format!("`{method}`")),
-            _ => Some(format!("{invalid} figures of `{method}`")),
+            _ if invalid == all => Some(format!("`{method}` is invalid")),
+            1 => Some(format!("one figure of `{method}` is invalid")),
+            _ => Some(format!("{invalid} figures of `{method}` are invalid")),
         }
     });
     of.collect()
@@ -205,9 +200,26 @@ impl<'a> Facts<'a> {
         let lost = table.iter().filter_map(|(role, what)| {
             let found = self.worst(role)?;
             (found.value() > 0.0)
-                .then(|| Reason::new(format!("{} {what}", found.value()), &[found]))
+                .then(|| Reason::new(format!("{} {what}", found.figure.shown().number), &[found]))
         });
         lost.collect()
+    }
+
+    /// Why deletions say nothing of TRIM: the filesystem that was measured is mounted without it.
+    pub(super) fn without_discard(&self) -> Option<Reason> {
+        let without = |session: &Session| {
+            let options = session.target.identity.get("mount-options");
+            let none = |options: &String| !options.split(',').any(|it| it.starts_with("discard"));
+            let steps = session.steps.iter().flat_map(|step| &step.caveats);
+            let sent_none =
+                session.caveats.iter().chain(steps).any(|id| id == Caveat::NoDiscard.id());
+            session.target.kind == "directory" && options.is_some_and(none) && sent_none
+        };
+        let found = self.sessions().any(|(_, session)| without(session));
+        found.then(|| {
+            let text = "the filesystem is mounted without `discard`, so that deletions sent none";
+            Reason::new(text, &[]).in_short("mounted without `discard`: nothing was trimmed")
+        })
     }
 
     /// Why TRIM seems not to reach the drive; `None` if it may. A gain shows that it did.
@@ -233,7 +245,7 @@ impl<'a> Facts<'a> {
         {
             let text = format!(
                 "all trimmed blocks still read as before, {} of them against the drive's promise",
-                broken.value()
+                broken.figure.shown().number
             );
             because.push(Reason::new(text, &[kept, broken]));
         }

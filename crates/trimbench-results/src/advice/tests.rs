@@ -1,6 +1,5 @@
 use trimbench_core::Caveat;
 
-use super::words::shown;
 use super::*;
 use crate::record::{Figure, RunRecord, Step};
 use crate::testing::{between, figure, session};
@@ -422,26 +421,6 @@ fn sessions_that_were_not_done_say_nothing() {
     let mut out = quiet();
     out.left_out = Some("it does not fit".to_owned());
     assert_eq!(action(&[cut, out]), "unknown");
-}
-
-#[test]
-fn numbers_in_sentences_have_three_digits_and_a_unit_that_suits_them() {
-    let table = [
-        (0.0139, "s/GB", "0.0139 s/GB"),
-        (0.000_783, "s", "783 us"),
-        (5.2257, "s", "5.23 s"),
-        (11_081.0, "ms", "11.1 s"),
-        (82.451, "ms", "82.5 ms"),
-        (1.5, "s", "1.5 s"),
-        (0.0, "s", "0 s"),
-        (-0.0, "", "0"),
-        (120.0, "MB/s", "120 MB/s"),
-        (12_345.6, "", "12346"),
-        (-0.05, "s/GB", "-0.05 s/GB"),
-    ];
-    for (value, unit, expected) in table {
-        assert_eq!(shown(value, unit), expected);
-    }
 }
 
 #[test]

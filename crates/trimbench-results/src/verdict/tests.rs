@@ -26,13 +26,13 @@ fn words_are_read_as_the_verdict_that_has_them() {
             Verdict::StableButEdges { reads: "zeroes".to_owned() },
         ),
         (
-            "write 4096 into `queue/discard_max_bytes` (p99 1.23 ms of 2000 discards; 8KiB takes \
+            "write 4096 into `queue/discard_max_bytes` (p99 1.23 ms of 200 discards; 8KiB takes \
              12.0 ms)",
             Verdict::WriteDiscardMax {
                 bytes: 4_096,
                 statistic: "p99".to_owned(),
                 latency: "1.23 ms".to_owned(),
-                discards: 2_000,
+                discards: 200,
                 next: "8KiB".to_owned(),
                 next_latency: "12.0 ms".to_owned(),
             },
@@ -46,6 +46,18 @@ fn words_are_read_as_the_verdict_that_has_them() {
         let json = serde_json::to_string(&verdict).unwrap();
         assert_eq!(serde_json::from_str::<Verdict>(&json).unwrap(), verdict);
     }
+}
+
+/// What one types or looks for has no commas; a share is shown as any other.
+#[test]
+fn numbers_in_words_are_shown_as_everywhere() {
+    let served = Verdict::LoadNotServed { served: 12_345 };
+    assert_eq!(served.to_string(), "the drive serves 12,345 a second without any TRIM");
+    let lost = Verdict::DataLost { case: "a".to_owned(), lba: 12_345 };
+    assert!(lost.to_string().ends_with("at LBA 12345"));
+    let words = |percent| Verdict::SteadyAndSettled { round: 5, percent, writes: 2 }.to_string();
+    assert!(words(0.910_692).contains("changed by 0.911 % in"));
+    assert!(words(0.000_2).contains("changed by < 0.001 % in"));
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Saves the results of sessions in the record, and shows them.
 
-use std::fmt::Write as _;
-
 use trimbench_core::Caveat;
 use trimbench_engine::{MethodResult, Stage};
 use trimbench_results::{RunRecord, Session as SessionRecord, Step};
@@ -10,7 +8,7 @@ use super::identity::check_same;
 use super::session::{End, Ended, Listener, planned_record};
 use crate::args::OutputFormat;
 use crate::failure::Failure;
-use crate::output::{data, note};
+use crate::output::data;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::store::{StepFile, Store};
@@ -41,15 +39,14 @@ impl<'a> Recorder<'a> {
         self.record.sessions.get(index).is_some_and(|session| session.finished)
     }
 
-    /// Begins to show a session.
+    /// Begins to show a session: a real target is announced once, for it takes minutes.
     pub(super) fn begin(&self, index: usize) {
-        let session = &self.plan.sessions[index];
-        let mut title = format!("{} on {}", session.planned.method, session.planned.target);
-        let drive = session.target.emulated_drive();
-        if let Some(drive) = drive {
-            let _ = write!(title, ", profile {:016x}", drive.profile_hash());
+        let sessions = &self.plan.sessions;
+        let target = |index: usize| &sessions[index].planned.target;
+        let goes_on = index > 0 && target(index) == target(index - 1);
+        if !goes_on && sessions[index].target.emulated_drive().is_none() {
+            self.progress.announce(target(index));
         }
-        self.progress.announce(&title, (index + 1, self.plan.sessions.len()));
     }
 
     /// Shows that a session begins, whichever is shown.
@@ -122,9 +119,6 @@ impl<'a> Recorder<'a> {
     /// Shows how the session that is shown ended, and shows it no more.
     pub(super) fn show_end(&mut self, index: usize) {
         if let Some(session) = self.record.sessions.get(index).filter(|session| session.finished) {
-            if let Some(reason) = &session.left_out {
-                note(&format!("{} is left out: {reason}", session.plan.method));
-            }
             for figure in &session.figures {
                 self.event(index, "figure", figure);
             }

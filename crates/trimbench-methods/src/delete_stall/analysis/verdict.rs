@@ -5,6 +5,7 @@
 //! a deletion changes nothing, at most one run in 20 says that it does.
 
 use trimbench_core::Caveat;
+use trimbench_results::number::at_most;
 use trimbench_results::statistics::{sen_interval, signed_rank_interval, theil_sen, walsh_median};
 use trimbench_results::{Figure, Interval, Verdict};
 
@@ -64,8 +65,7 @@ fn verdict(slope: f64, interval: Interval, each: Option<&Figure>) -> Verdict {
         (Effect::None, Some(Effect::Slower)) => Verdict::StallsBySizeOrNot,
         (Effect::None, _) if is_flat => Verdict::NothingToNotice,
         (Effect::None, _) => {
-            let thousandths = (interval.high.max(0.0) * 1e3).ceil() / 1e3;
-            Verdict::NoSlowdownFound { at_most: format!("{thousandths:.3} s/GB") }
+            Verdict::NoSlowdownFound { at_most: at_most(interval.high.max(0.0), "s/GB") }
         }
     }
 }

@@ -52,7 +52,7 @@ fn figures_are_sums_over_all_cases() {
     assert!((get("edge-old-data-blocks").value - 2.0).abs() < 1e-9);
     assert_eq!(
         verdict(&figures, "promise-violations"),
-        "no promise; reads zeroes (60.0%), old data (40.0%)"
+        "no promise; reads zeroes (60 %), old data (40 %)"
     );
 }
 

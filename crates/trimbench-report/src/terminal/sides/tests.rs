@@ -23,9 +23,9 @@ fn both_mounts_stand_side_by_side_a_table_for_each_buffering() {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let found: Vec<String> = lines.iter().map(|line| words(line)).collect();
     assert_eq!(found[0], "BUFFERING ENABLED NODISCARD DISCARD DIFF interval note");
-    assert_eq!(found[2], "Total_duration 220.20 2628.50 1093.69% -");
+    assert_eq!(found[2], "Total_duration 220 s 2,629 s 11.9 times -");
     assert_eq!(found[4], "BUFFERING DISABLED NODISCARD DISCARD DIFF 95 % interval note");
-    assert_eq!(found[6], "Total_duration 218.40 - 0.50% -1.25 to 2 noise");
+    assert_eq!(found[6], "Total_duration 218 s - 0.5 % -1.3 to 2.0 noise");
 }
 
 #[test]

@@ -71,8 +71,10 @@ fn what_a_model_was_not_fitted_to_supports_nothing() {
     let card = advice(&[outside(quiet()), outside(helps()), files()]);
     assert_eq!(card.action, Action::WeeklyFstrim);
     assert_eq!(card.because.len(), 1, "{card:#?}");
-    let said = card.not_measured.iter().filter(|it| it.contains("outside its calibration"));
-    assert_eq!(said.count(), 2, "{card:#?}");
+    assert_eq!(card.outside, ["delete-stall", "recovery"]);
+    let open = card.open_questions();
+    let said: Vec<_> = open.iter().filter(|it| it.contains("outside its calibration")).collect();
+    assert!(said.len() == 1 && said[0].contains("`delete-stall`, `recovery`"), "{card:#?}");
     // Nor does it cast doubt on what was fitted.
     let mut late = outside(quiet());
     late.figures[0].caveat(Caveat::WindowTooShort);
@@ -164,4 +166,24 @@ fn an_invalid_figure_that_says_otherwise_leaves_no_answer() {
     // One that says the same changes nothing.
     let early = caveat(quiet(), Caveat::LateSchedule);
     assert_eq!(action(&[early, sweep()]), "mount-with-discard");
+}
+
+#[test]
+fn a_filesystem_that_is_mounted_without_discard_has_no_answer_and_says_why() {
+    let on = |options: &str| {
+        let mut it = quiet();
+        it.target.kind = "directory".to_owned();
+        it.target.identity.insert("mount-options".to_owned(), options.to_owned());
+        let mut step = Step::new("delete-0", "delete");
+        step.caveat(Caveat::NoDiscard);
+        it.steps.push(step);
+        advice(&[it])
+    };
+    let card = on("rw,relatime,errors=continue");
+    assert_eq!(card.action, Action::Unknown, "{card:#?}");
+    assert_eq!(card.deciding, "mounted without `discard`: nothing was trimmed");
+    assert!(card.would_change[0].contains("`mount -o remount,discard`") && card.lines.is_empty());
+    for options in ["rw,discard", "rw,discard=async,ssd"] {
+        assert_ne!(on(options).deciding, card.deciding, "{options}");
+    }
 }

@@ -1,0 +1,75 @@
+//! The whole card of a drive: the answer, why, what to type, what would change it, what is open.
+
+use trimbench_results::Advice;
+use trimbench_results::advice::LineToType;
+
+use super::answer::{Judged, placeholders};
+use crate::style::Style;
+
+/// Blanks before what belongs to a heading.
+const INDENT: usize = 2;
+/// Reasons that stand beside an answer; the rest is in the full report.
+const REASONS_SHOWN: usize = 3;
+
+/// A card for each drive.
+pub(super) fn cards(drives: &[Judged<'_>], style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    for Judged { drive, advice } in drives {
+        lines.push(String::new());
+        lines.push(style.heading(&format!("Verdict on {}", drive.name)));
+        lines.extend(style.labelled("", 0, &advice.action.title()));
+        let because: Vec<String> = advice.because.iter().map(|it| it.text.clone()).collect();
+        let agree = advice.agreement.iter().map(|it| it.text.clone()).collect();
+        for (title, items) in [
+            ("because", because),
+            ("what would change this", advice.would_change.clone()),
+            ("found, and not to be had", advice.remarks.clone()),
+            ("methods that measured one cost", agree),
+            ("not measured", advice.open_questions()),
+        ] {
+            lines.extend(list(title, &items, style));
+        }
+        lines.extend(typed(&advice.lines, style));
+        let paced = advice.paced.iter();
+        let paced = paced.map(|it| format!("{}: `{}` ({})", it.program, it.text, it.note));
+        lines.extend(list(
+            "for programs that pace their deletions",
+            &paced.collect::<Vec<_>>(),
+            style,
+        ));
+    }
+    lines
+}
+
+/// The first reasons of the only card, and what would change it.
+pub(super) fn reasons(advice: &Advice, style: Style) -> Vec<String> {
+    let because = advice.because.iter().take(REASONS_SHOWN).map(|it| it.text.clone());
+    let mut lines = list("because", &because.collect::<Vec<_>>(), style);
+    lines.extend(list("what would change this", &advice.would_change, style));
+    lines
+}
+
+/// A heading with its items; nothing without items.
+fn list(title: &str, items: &[String], style: Style) -> Vec<String> {
+    if items.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = style.labelled("", 0, &format!("{title}:"));
+    lines.extend(items.iter().flat_map(|item| style.labelled("-", INDENT, item)));
+    lines
+}
+
+/// What to type, for every filesystem.
+fn typed(lines: &[LineToType], style: Style) -> Vec<String> {
+    let text = |line: &LineToType| {
+        let of = if line.system == "all" { String::new() } else { format!("{}, ", line.system) };
+        let place = line.file.map_or("as root".to_owned(), |file| format!("in {file}"));
+        let untested = if line.tested { "" } else { ", not tested by trimbench" };
+        format!("{of}{place}{untested}: {}", line.text)
+    };
+    let items: Vec<String> = lines.iter().map(text).collect();
+    let mut shown = list("what to type", &items, style);
+    let names = placeholders(lines).filter(|_| !shown.is_empty());
+    shown.extend(names.iter().flat_map(|names| style.labelled("", INDENT, names)));
+    shown
+}

@@ -1,0 +1,37 @@
+//! A line for each session: its largest deletion.
+
+use trimbench_results::{RunRecord, Session};
+
+use super::headlines::Group;
+use super::names::label;
+use super::strips::{Strip, Strips};
+use super::{PICTURED, deleted, largest_deletion};
+use crate::number::quantity;
+use crate::style::Style;
+
+/// The largest deletion of every session of the group, on common axes, with its moment marked.
+pub(super) fn pictures(record: &RunRecord, group: &Group, style: Style) -> Vec<String> {
+    let strips = group.sessions().filter_map(|session| strip(record, session, style)).collect();
+    let Some(strips) = Strips::of(strips, "longest", style) else { return Vec::new() };
+    let (drawn, factor) = strips.columns.by_factor(&strips.series(), style.unicode);
+    let scale = format!(
+        "Largest deletion: longest response per column; each step up is {factor} times longer"
+    );
+    let mut lines = vec![String::new()];
+    lines.extend(style.labelled("", 0, &scale));
+    lines.extend(strips.render(&drawn, style));
+    lines
+}
+
+fn strip<'a>(record: &RunRecord, session: &'a Session, style: Style) -> Option<Strip<'a>> {
+    let room = style.columns() / 3;
+    let step = largest_deletion(session)?;
+    let series = &step.series[PICTURED];
+    let longest = series.y.iter().flatten().copied().max_by(f64::total_cmp)?;
+    Some(Strip {
+        name: style.cut_middle(&label(record, session), room),
+        series,
+        extreme: style.cut(&quantity(longest, &series.y_unit), room),
+        mark: Some(deleted(step)),
+    })
+}
