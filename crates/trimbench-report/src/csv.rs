@@ -10,7 +10,8 @@
 use std::fmt::Display;
 
 use ::csv::{Terminator, WriterBuilder};
-use trimbench_results::{Interval, RunRecord, Session, Step};
+use trimbench_results::cards::cards;
+use trimbench_results::{AdviceCard, Interval, RunRecord, Session, Step};
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub fn csv(record: &RunRecord) -> Vec<(&'static str, String)> {
         ("figures.csv", figures(record)),
         ("steps.csv", steps(record)),
         ("series.csv", series(record)),
+        ("verdicts.csv", verdicts(record)),
     ]
 }
 
@@ -74,6 +76,42 @@ fn figures(record: &RunRecord) -> String {
         "unit", "shown", "low", "high", "level", "n", "headline", "verdict", "caveats",
     ];
     table(header, rows)
+}
+
+/// What to do with each drive: a line for the answer, and one for each part of the card.
+fn verdicts(record: &RunRecord) -> String {
+    let cards = cards(record);
+    let rows = cards.iter().flat_map(|card| {
+        let part = |part: &'static str, all: &[String]| -> Vec<(&'static str, String)> {
+            all.iter().map(|it| (part, it.clone())).collect()
+        };
+        let because: Vec<String> = card.because.iter().map(|it| it.text.clone()).collect();
+        let parts = [
+            part("answer", std::slice::from_ref(&card.title)),
+            part("because", &because),
+            part("would-change", &card.would_change),
+            part("not-measured", &card.not_measured),
+            part("remark", &card.remarks),
+            part("agreement", &card.agreement),
+            part("paced", &card.paced),
+        ];
+        let rows = parts.concat().into_iter();
+        rows.map(|(part, words)| verdict_row(card, (part, "", ""), &words)).chain(
+            card.lines.iter().map(|line| {
+                let file = line.file.as_deref().unwrap_or_default();
+                verdict_row(card, ("line", &line.system, file), &line.text)
+            }),
+        )
+    });
+    table(["target", "action", "part", "system", "file", "text"], rows)
+}
+
+fn verdict_row(
+    card: &AdviceCard,
+    (part, system, file): (&str, &str, &str),
+    words: &str,
+) -> [String; 6] {
+    [text(&card.target), text(&card.action), text(part), text(system), text(file), text(words)]
 }
 
 /// What was set and what was measured, a line each.
