@@ -1,4 +1,6 @@
-//! Claims about what a user meets: mistakes that are answered, and an honest clock.
+//! Claims about what a user meets: mistakes that are answered, an honest clock, and one unit and one
+//! rounding for each figure.
 
 pub(super) mod clock;
+pub(super) mod formats;
 pub(super) mod mistakes;

@@ -53,6 +53,7 @@ claims! {
     kernels_4
     truth_3
     answer_2
+    answer_5
 }
 
 fn all() -> impl Iterator<Item = &'static ClaimRow> {
