@@ -1,5 +1,5 @@
-//! Claims about what a user meets: mistakes that are answered, an honest clock, and one unit and one
-//! rounding for each figure.
+//! Claims about what a user meets: mistakes that are answered, an honest clock, and one unit and
+//! one rounding for each figure.
 
 pub(super) mod clock;
 pub(super) mod formats;

@@ -958,8 +958,8 @@ const ANSWER: &[ClaimRow] = &[
     ClaimRow {
         id: "answer.5",
         title: "A figure has one unit and one rounding wherever it is shown",
-        bar: "all methods on emulated drives: every figure of the record is in the terminal, on the \
-              page, in CSV, in Markdown and in JUnit as the one formatter shows it",
+        bar: "all methods on emulated drives: every figure of the record is in the terminal, on \
+              the page, in CSV, in Markdown and in JUnit as the one formatter shows it",
         tier: Tier::Acceptance(&[]),
         short: seconds(60),
         full: seconds(60),

@@ -1,8 +1,8 @@
-//! Records as `JUnit` XML, for the systems that show the results of tests: a suite for the verdicts,
-//! one for the limits, and one for each session with a case for each figure.
+//! Records as `JUnit` XML, for the systems that show the results of tests: a suite for the
+//! verdicts, one for the limits, and one for each session with a case for each figure.
 //!
-//! A limit that fails is a failure; an invalid figure, or a session that did not finish, is an error;
-//! what was left out is skipped.
+//! A limit that fails is a failure; an invalid figure, or a session that did not finish, is an
+//! error; what was left out is skipped.
 
 use std::fmt::Write as _;
 

@@ -35,11 +35,15 @@ fn report(records: &[(&str, &RunRecord)], all: bool) -> String {
         let _ = writeln!(text, "# {}\n", escaped(name));
         about(&mut text, record);
         text.push_str("## Verdicts\n\n");
-        cards(record).iter().for_each(|it| card(&mut text, it));
+        for of_drive in &cards(record) {
+            card(&mut text, of_drive);
+        }
         text.push_str("## Headlines\n\n");
         headlines(&mut text, record);
         if all {
-            record.sessions.iter().for_each(|session| figures(&mut text, session));
+            for session in &record.sessions {
+                figures(&mut text, session);
+            }
         } else {
             text.push_str(
                 "The other figures are left out: with them this would be longer than the 65,536 \

@@ -117,7 +117,7 @@ pub(crate) struct ReportArgs {
     /// Write verdicts and figures into this file, as Markdown for an issue.
     #[arg(long, value_name = "FILE")]
     pub(crate) export_markdown: Option<PathBuf>,
-    /// Write verdicts and figures into this file, as JUnit XML.
+    /// Write verdicts and figures into this file, as `JUnit` XML.
     #[arg(long, value_name = "FILE")]
     pub(crate) export_junit: Option<PathBuf>,
     /// Replace existing files that trimbench did not write; a record is never replaced.
@@ -275,7 +275,8 @@ pub(crate) struct RunArgs {
     /// Write verdicts and figures into this file when the run has ended, as Markdown for an issue.
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub(crate) export_markdown: Option<PathBuf>,
-    /// Write verdicts, figures and limits into this file when the run has ended, as JUnit XML.
+    /// Write verdicts, figures and limits into this file when the run has ended, as `JUnit`
+    /// XML.
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub(crate) export_junit: Option<PathBuf>,
     /// Fail (exit code 1) if a figure is larger, as `p99.9=5ms` or `stutter=0.1s/GB`; `hlk` stands

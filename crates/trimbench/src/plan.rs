@@ -401,7 +401,7 @@ fn verdict_limits(texts: &[String]) -> Result<(Vec<VerdictLimit>, Vec<String>), 
                     nearest.truncate(NEAREST);
                     let answers = Action::IDS.join(", ");
                     format!(
-                        "the answers are {answers}; verdicts on figures, the nearest first: {}, ...",
+                        "the answers are {answers}; of all verdicts the nearest: {}, ...",
                         nearest.join(", ")
                     )
                 }

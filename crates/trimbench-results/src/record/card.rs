@@ -1,8 +1,8 @@
 //! The card of a drive, as it stands in the record: for programs, which find the answer there
 //! without knowing a rule.
 //!
-//! Reports do not read it: they ask the rules of their own version. A record of an older version has
-//! none.
+//! Reports do not read it: they ask the rules of their own version. A record of an older version
+//! has none.
 
 use serde::{Deserialize, Serialize};
 

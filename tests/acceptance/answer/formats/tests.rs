@@ -7,6 +7,9 @@ use trimbench_results::{Interval, Session};
 use super::*;
 use crate::acceptance::planted::{self, Planted, failing};
 
+/// A rendering, and what is done to its text.
+type Change = (&'static str, fn(&str) -> String);
+
 /// A session of a method that has every one of its metrics, with values of all orders.
 fn session(method: &str, target: &str) -> Session {
     let info = METHODS.iter().find(|info| info.id == method).unwrap();
@@ -28,7 +31,7 @@ fn session(method: &str, target: &str) -> Session {
 }
 
 /// The renderings of such sessions, with `change` applied to one of them.
-fn planted(change: (&str, fn(&str) -> String)) -> Planted {
+fn planted(change: Change) -> Planted {
     let planted = Planted::new();
     for (name, target, methods, _) in RUNS {
         let sessions = methods.iter().map(|method| session(method, target)).collect();
@@ -72,7 +75,7 @@ fn every_metric_of_every_method_is_shown_alike() {
 /// One figure with other digits, in any of them, is found.
 #[test]
 fn another_rounding_in_one_rendering_is_found() {
-    let changes: [(&str, fn(&str) -> String); 5] = [
+    let changes: [Change; 5] = [
         ("terminal", |text| text.replace("95,749", "95,700")),
         // Cells of equal figures are equal.
         ("page", |text| text.replace(">95,749<", ">95,700<")),
