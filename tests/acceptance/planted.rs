@@ -112,6 +112,7 @@ pub(in crate::acceptance) fn record(sessions: Vec<Session>) -> RunRecord {
         },
         seed: 1,
         outcome: Outcome::Complete,
+        advice: Vec::new(),
         plan: sessions.iter().map(|session| session.plan.clone()).collect(),
         sessions,
     }

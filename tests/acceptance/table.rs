@@ -999,6 +999,17 @@ const ANSWER: &[ClaimRow] = &[
         measure: answer::readme::measure,
         read: answer::readme::read,
     },
+    ClaimRow {
+        id: "answer.5",
+        title: "A figure has one unit and one rounding wherever it is shown",
+        bar: "all methods on emulated drives: every figure of the record is in the terminal, on \
+              the page, in CSV, in Markdown and in JUnit as the one formatter shows it",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(60),
+        full: seconds(60),
+        measure: answer::formats::measure,
+        read: answer::formats::read,
+    },
 ];
 
 const fn seconds(count: u64) -> Duration {

@@ -100,7 +100,8 @@ SHAPES = """id => trimbench.charts[id].getZr().storage.getDisplayList(true).filt
   })"""
 TYPES = {"line": "line", "steps": "line", "points": "scatter", "bars": "bar", "cells": "heatmap"}
 UNITS = {
-    "B": {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40},
+    "B": {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
+          "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
     "s": {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1},
     "ms": {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3},
 }
@@ -391,19 +392,26 @@ def tooltip_fault(chart, curve, at, text):
                 if pixel and abs(pixel[along] - pixels[at][along]) <= 2]
         right = [curve["y"][it] for it in near]
     said = [value for line in lines for value in quantities(line, axis["unit"])]
-    # Four significant digits are said.
-    alike = lambda one, other: math.isclose(one, other, rel_tol=1.1e-3, abs_tol=1e-12)
-    if any(alike(one, other) for one in said for other in right):
+    # Half of the last digit that is said may be lost.
+    if any(abs(one - other) <= 1.001 * half for one, half in said for other in right):
         return None
     return f"the tooltip says {text!r}, not {right}"
 
 
 def quantities(text, unit):
-    """The numbers of a text, in `unit`."""
+    """The numbers of a text, in `unit`, each with half of its last digit."""
     ladder = UNITS.get(unit, {})
     found = []
     for number, named in NUMBER.findall(text):
-        found.append(float(number.replace(",", "").replace("\u2212", "-")) * ladder.get(named, 1))
+        digits = number.replace(",", "").replace("\u2212", "-")
+        scale = ladder.get(named, 1)
+        whole, _, fraction = digits.partition(".")
+        # An interval may resolve no more than tens.
+        power = -len(fraction) if fraction else len(whole) - len(whole.rstrip("0"))
+        value, half = float(digits) * scale, 0.5 * 10.0**power * scale
+        # A large change is said as a number of times.
+        is_times = unit == "%" and named == "times"
+        found.append(((value - 1) * 100, half * 100) if is_times else (value, half))
     return found
 
 

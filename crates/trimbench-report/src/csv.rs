@@ -10,7 +10,8 @@
 use std::fmt::Display;
 
 use ::csv::{Terminator, WriterBuilder};
-use trimbench_results::{DriveOrder, Interval, RunRecord, Session, Step};
+use trimbench_results::cards::cards;
+use trimbench_results::{AdviceCard, DriveOrder, Interval, RunRecord, Session, Step};
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,7 @@ const UNITS: [(&str, &str); 14] = [
 
 /// The record's tables: file names and contents.
 pub fn csv(record: &RunRecord) -> Vec<(&'static str, String)> {
-    tables(&record.sessions.iter().enumerate().collect::<Vec<_>>())
+    tables(&record.sessions.iter().enumerate().collect::<Vec<_>>(), &cards(record))
 }
 
 /// The same with the sessions in the order of their drives, of the record with this index.
@@ -46,15 +47,16 @@ pub fn csv_in_order(
 ) -> Vec<(&'static str, String)> {
     let mut sessions: Vec<_> = record.sessions.iter().enumerate().collect();
     order.sort(&mut sessions, |(_, session)| (index, *session));
-    tables(&sessions)
+    tables(&sessions, &cards(record))
 }
 
-/// The tables of these sessions, each with its index in the record.
-fn tables(sessions: &[(usize, &Session)]) -> Vec<(&'static str, String)> {
+/// The tables of these sessions, each with its index in the record, and of these cards.
+fn tables(sessions: &[(usize, &Session)], cards: &[AdviceCard]) -> Vec<(&'static str, String)> {
     vec![
         ("figures.csv", figures(sessions)),
         ("steps.csv", steps(sessions)),
         ("series.csv", series(sessions)),
+        ("verdicts.csv", verdicts(cards)),
     ]
 }
 
@@ -89,6 +91,41 @@ fn figures(sessions: &[(usize, &Session)]) -> String {
         "unit", "shown", "low", "high", "level", "n", "headline", "verdict", "caveats",
     ];
     table(header, rows)
+}
+
+/// What to do with each drive: a line for the answer, and one for each part of the card.
+fn verdicts(cards: &[AdviceCard]) -> String {
+    let rows = cards.iter().flat_map(|card| {
+        let part = |part: &'static str, all: &[String]| -> Vec<(&'static str, String)> {
+            all.iter().map(|it| (part, it.clone())).collect()
+        };
+        let because: Vec<String> = card.because.iter().map(|it| it.text.clone()).collect();
+        let parts = [
+            part("answer", std::slice::from_ref(&card.title)),
+            part("because", &because),
+            part("would-change", &card.would_change),
+            part("not-measured", &card.not_measured),
+            part("remark", &card.remarks),
+            part("agreement", &card.agreement),
+            part("paced", &card.paced),
+        ];
+        let rows = parts.concat().into_iter();
+        rows.map(|(part, words)| verdict_row(card, (part, "", ""), &words)).chain(
+            card.lines.iter().map(|line| {
+                let file = line.file.as_deref().unwrap_or_default();
+                verdict_row(card, ("line", &line.system, file), &line.text)
+            }),
+        )
+    });
+    table(["target", "action", "part", "system", "file", "text"], rows)
+}
+
+fn verdict_row(
+    card: &AdviceCard,
+    (part, system, file): (&str, &str, &str),
+    words: &str,
+) -> [String; 6] {
+    [text(&card.target), text(&card.action), text(part), text(system), text(file), text(words)]
 }
 
 /// What was set and what was measured, a line each.

@@ -105,6 +105,7 @@ pub(crate) fn record(sessions: Vec<Session>, outcome: Outcome) -> RunRecord {
         },
         seed: 42,
         outcome,
+        advice: Vec::new(),
         plan: sessions.iter().map(|session| session.plan.clone()).collect(),
         sessions,
     }

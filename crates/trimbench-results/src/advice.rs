@@ -157,6 +157,17 @@ pub struct Reason {
 }
 
 impl Action {
+    /// All ids, in the order of the documentation.
+    pub const IDS: [&'static str; 7] = [
+        "mount-with-discard",
+        "weekly-fstrim",
+        "smaller-discard-max",
+        "trim-does-not-reach",
+        "do-not-trim",
+        "nothing-to-gain",
+        "unknown",
+    ];
+
     /// Stable id.
     pub fn id(&self) -> &'static str {
         match self {

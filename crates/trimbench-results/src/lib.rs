@@ -10,6 +10,7 @@
 //! bytes out. Nothing is drawn or laid out here; that is `trimbench-report`.
 
 pub mod advice;
+pub mod cards;
 pub mod chart;
 pub mod compare;
 pub mod histogram;
@@ -28,12 +29,14 @@ pub use advice::{Action, Advice, Reason, advise};
 pub use chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 pub use compare::{ChangeLimit, Comparison, Effect, MetricChange, Pair, compare};
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};
-pub use limits::{Limit, LimitError, LimitOutcome};
+pub use limits::{
+    Limit, LimitError, LimitOutcome, VerdictLimit, VerdictLimitError, VerdictOutcome,
+};
 pub use metric::{Direction, Metric};
 pub use order::{DriveOrder, OrderError};
 pub use record::{
-    Figure, Interval, KeptStep, Outcome, PlannedSession, Program, Provenance, RecordError,
-    RunRecord, SCHEMA, Salvaged, Series, Session, Step, TargetRecord,
+    AdviceCard, CardLine, CardReason, Figure, Interval, KeptStep, Outcome, PlannedSession, Program,
+    Provenance, RecordError, RunRecord, SCHEMA, Salvaged, Series, Session, Step, TargetRecord,
 };
 pub use role::Role;
 pub use statistics::{Bootstrap, Line};

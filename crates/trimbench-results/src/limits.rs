@@ -19,8 +19,10 @@ use crate::record::{RunRecord, Session};
 #[cfg(test)]
 mod tests;
 mod unit;
+mod verdict;
 
 use unit::Unit;
+pub use verdict::{VerdictLimit, VerdictLimitError, VerdictOutcome};
 
 /// A figure and the most that it may be.
 #[derive(Clone, Debug, PartialEq)]

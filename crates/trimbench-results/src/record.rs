@@ -24,6 +24,7 @@ use crate::number::ShownFigure;
 use crate::role::Role;
 use crate::verdict::Verdict;
 
+mod card;
 mod histograms;
 mod kept;
 mod older;
@@ -33,6 +34,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 
+pub use card::{AdviceCard, CardLine, CardReason};
 pub use histograms::HistogramFlaw;
 pub use kept::KeptStep;
 #[cfg(test)]
@@ -55,6 +57,10 @@ pub struct RunRecord {
     pub seed: u64,
     /// How far the run got.
     pub outcome: Outcome,
+    /// What to do with each drive, by the rules of the version that wrote it; empty until the run
+    /// has ended, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<AdviceCard>,
     /// The planned sessions, in order.
     pub plan: Vec<PlannedSession>,
     /// The sessions, in the order of the plan; fewer than planned while the run is not complete.

@@ -51,6 +51,7 @@ pub(crate) fn record(sessions: Vec<Session>) -> RunRecord {
         },
         seed: 1,
         outcome: Outcome::Complete,
+        advice: Vec::new(),
         plan: sessions.iter().map(|session| session.plan.clone()).collect(),
         sessions,
     }

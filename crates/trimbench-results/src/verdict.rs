@@ -45,6 +45,19 @@ macro_rules! verdicts {
         }
 
         impl Verdict {
+            /// Its stable id, as in the record; `None` for words of another version.
+            pub fn id(&self) -> Option<String> {
+                match self {
+                    $(Self::$variant { .. } => Some(kebab(stringify!($variant))),)*
+                    Self::Other(_) => None,
+                }
+            }
+
+            /// All ids.
+            pub fn ids() -> impl Iterator<Item = String> {
+                [$(stringify!($variant)),*].into_iter().map(kebab)
+            }
+
             /// The verdict that has these words; [`Self::Other`] if there is none.
             pub(crate) fn from_words(words: &str) -> Self {
                 $(if let Some(verdict) = holes($words, words).and_then(|holes| {
@@ -205,6 +218,18 @@ impl Verdict {
     pub fn is_noise(&self) -> bool {
         matches!(self, Self::Noise | Self::NotToldFromPlacebo | Self::NoSlowdownFound { .. })
     }
+}
+
+/// The name of a variant as `serde` writes it: `steady-at` of `SteadyAt`.
+fn kebab(name: &str) -> String {
+    let mut id = String::with_capacity(name.len() + 4);
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !id.is_empty() {
+            id.push('-');
+        }
+        id.push(letter.to_ascii_lowercase());
+    }
+    id
 }
 
 /// A number or text of a verdict.

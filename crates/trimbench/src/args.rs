@@ -118,14 +118,22 @@ pub(crate) struct ReportArgs {
     /// first; in tables, on the page and in its charts.
     #[arg(long, value_name = "METHOD[.FIGURE]")]
     pub(crate) order_by: Option<String>,
+    /// Write verdicts and figures into this file, as Markdown for an issue.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export_markdown: Option<PathBuf>,
+    /// Write verdicts and figures into this file, as `JUnit` XML.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export_junit: Option<PathBuf>,
     /// Replace existing files that trimbench did not write; a record is never replaced.
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Print instead, for each repetition, the line that this version of PostMark would have
     /// printed with `set report terse`, including its faults.
     #[arg(long, value_enum, value_name = "VERSION",
-        conflicts_with_all =
-            ["html", "figures", "context", "csv", "order_by", "overwrite", "output_format"])]
+        conflicts_with_all = [
+            "html", "figures", "context", "csv", "order_by", "export_markdown", "export_junit",
+            "overwrite", "output_format",
+        ])]
     pub(crate) compat: Option<Compat>,
     /// Format of stdout: tables for people, the records, or a line for each figure.
     #[arg(long, value_enum, default_value_t)]
@@ -272,8 +280,16 @@ pub(crate) struct RunArgs {
     /// Write no `report.html` beside the record (`trimbench report` can write it later).
     #[arg(long)]
     pub(crate) no_report: bool,
+    /// Write verdicts and figures into this file when the run has ended, as Markdown for an issue.
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub(crate) export_markdown: Option<PathBuf>,
+    /// Write verdicts, figures and limits into this file when the run has ended, as `JUnit`
+    /// XML.
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub(crate) export_junit: Option<PathBuf>,
     /// Fail (exit code 1) if a figure is larger, as `p99.9=5ms` or `stutter=0.1s/GB`; `hlk` stands
-    /// for the limits of Microsoft's hardware lab kit on TRIM; may be repeated.
+    /// for the limits of Microsoft's hardware lab kit on TRIM; `verdict=ID` or `verdict!=ID` limits
+    /// verdicts; may be repeated.
     #[arg(long = "limit", value_name = "FIGURE=VALUE")]
     pub(crate) limits: Vec<String>,
     /// Print no progress and no notes on stderr: only errors and limits that fail.

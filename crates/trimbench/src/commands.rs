@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 use trimbench_core::exit;
 use trimbench_core::text::{shell_path, shell_word, to_text};
-use trimbench_report::Detail;
+use trimbench_report::{Detail, JudgedLimit};
 use trimbench_results::limits::{LimitOutcome, evaluate};
-use trimbench_results::{Figure, Limit, RunRecord, Session as SessionRecord};
+use trimbench_results::{Figure, Limit, RunRecord, Session as SessionRecord, VerdictOutcome};
 
 use crate::args::{RunArgs, RunFormat};
 use crate::failure::Failure;
@@ -16,6 +16,7 @@ use crate::interrupt::interrupt;
 use crate::output::{Printed, be_quiet, cleaned, data, error_line, note, record_json, style};
 use crate::plan::Plan;
 use crate::progress::Progress;
+use crate::report::Exports;
 use crate::run::{fresh_record, program, run as run_plan};
 use crate::store::{Host, Store};
 
@@ -33,6 +34,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let Some(format) = args.output_format.of_results().filter(|_| !args.dry_run) else {
         return describe(args);
     };
+    // Before anything is measured it is known that the results can be written.
+    let exports = Exports::of(args)?;
     let (plan, mut record, store) = if let Some(directory) = &args.resume {
         resumed(directory, args)?
     } else {
@@ -75,7 +78,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         failures.extend(crate::report::beside(&store, &record).err());
     }
     progress.end();
-    let limits_hold = judge(&record, &plan);
+    let (limits, limits_hold) = judge(&record, &plan);
+    failures.extend(exports.write((store.whereabouts().as_path(), &record), &limits).err());
     // The first error is the one that the others came of.
     let mut failures = failures.into_iter();
     if let Some(first) = failures.next() {
@@ -188,12 +192,15 @@ impl Printed for RunEnd<'_> {
     }
 
     fn items(&self) -> Vec<Value> {
-        vec![serde_json::json!({ "event": "end", "end": self.record.outcome })]
+        let advice = self.record.advice.iter();
+        let advice = advice.map(|card| serde_json::json!({ "event": "advice", "advice": card }));
+        advice.chain([serde_json::json!({ "event": "end", "end": self.record.outcome })]).collect()
     }
 }
 
-/// Says how each limit fared, and which demand of a method failed. Whether all hold.
-fn judge(record: &RunRecord, plan: &Plan) -> bool {
+/// Says how each limit fared, and which demand of a method failed. All of them, and whether all
+/// hold.
+fn judge(record: &RunRecord, plan: &Plan) -> (Vec<JudgedLimit>, bool) {
     let concerns = |limit: &Limit, session: &SessionRecord| {
         let planned = plan.sessions.iter().find(|planned| planned.planned == session.plan);
         let metrics = planned.map(|planned| planned.method.metrics());
@@ -203,16 +210,40 @@ fn judge(record: &RunRecord, plan: &Plan) -> bool {
     // The names were checked before the run: what no session has by now was not measured.
     let Ok(outcomes) = evaluate(record, &plan.limits, concerns) else {
         error_line("limit FAILS: no session has the figure that it names");
-        return false;
+        return (Vec::new(), false);
     };
     let finished =
         |limit: &Limit, session: &SessionRecord| session.finished && concerns(limit, session);
     let demanded = evaluate(record, &plan.demands, finished).unwrap_or_default();
     let failed = demanded.iter().filter(|outcome| !outcome.holds);
-    for outcome in outcomes.iter().chain(failed) {
-        say(record, outcome);
-    }
-    outcomes.iter().chain(&demanded).all(|outcome| outcome.holds)
+    let mut judged: Vec<JudgedLimit> =
+        outcomes.iter().chain(failed).map(|outcome| judged(record, outcome)).collect();
+    let verdicts: Vec<VerdictOutcome> =
+        plan.verdicts.iter().flat_map(|limit| limit.judge(record)).collect();
+    judged.extend(verdicts.iter().map(|outcome| JudgedLimit {
+        limit: outcome.limit.to_string(),
+        place: outcome.place.clone(),
+        found: outcome.found.clone(),
+        holds: Some(outcome.holds),
+    }));
+    judged.iter().for_each(say);
+    let hold = outcomes.iter().chain(&demanded).all(|outcome| outcome.holds)
+        && verdicts.iter().all(|outcome| outcome.holds);
+    (judged, hold)
+}
+
+/// Says how one limit fared in one place.
+fn say(judged: &JudgedLimit) {
+    let JudgedLimit { limit, place, found, holds } = judged;
+    let fared = match holds {
+        Some(true) => "holds",
+        Some(false) => "FAILS",
+        None => "NOT JUDGED",
+    };
+    // A session, or a drive.
+    let at = if place.contains(" on ") { "in" } else { "on" };
+    let line = format!("limit {limit} {fared} {at} {place}: {found}");
+    if *holds == Some(true) { note(&line) } else { error_line(&line) }
 }
 
 /// The figure that a limit judged, as it is shown everywhere; in full where its rounding hides on
@@ -231,12 +262,7 @@ fn judged_value(figure: &Figure, outcome: &LimitOutcome) -> String {
 }
 
 /// How one limit fared on one target.
-fn say(record: &RunRecord, outcome: &LimitOutcome) {
-    let verdict = match outcome.unmeasured {
-        Some(_) => "NOT JUDGED",
-        None if outcome.holds => "holds",
-        None => "FAILS",
-    };
+fn judged(record: &RunRecord, outcome: &LimitOutcome) -> JudgedLimit {
     let session = record.sessions.get(outcome.session);
     let place = session.map_or_else(String::new, |session| {
         format!("{} on {}", session.plan.method, session.target.name)
@@ -248,8 +274,12 @@ fn say(record: &RunRecord, outcome: &LimitOutcome) {
     let remark = judged.and_then(Figure::words);
     let reason = outcome.unmeasured.map(|caveat| format!("{}: {}", caveat.id(), caveat.meaning()));
     let remark = remark.or(reason).map_or_else(String::new, |remark| format!(" ({remark})"));
-    let line = format!("limit {} {verdict} in {place}: {value}{remark}", outcome.limit);
-    if outcome.holds { note(&line) } else { error_line(&line) }
+    JudgedLimit {
+        limit: outcome.limit.to_string(),
+        place,
+        found: format!("{value}{remark}"),
+        holds: outcome.unmeasured.is_none().then_some(outcome.holds),
+    }
 }
 
 fn save_host(store: &Store, started: f64, ended: Option<f64>) -> Result<(), Failure> {

@@ -17,7 +17,7 @@ use trimbench_engine::{
 use trimbench_methods::postmark::Postmark;
 use trimbench_methods::{BY_NAME_ONLY, METHODS};
 use trimbench_results::limits::LimitError;
-use trimbench_results::{Limit, Metric, PlannedSession};
+use trimbench_results::{Action, Limit, Metric, PlannedSession, VerdictLimit, VerdictLimitError};
 use trimbench_ssd::BUILT_IN;
 use trimbench_trace::Traces as _;
 
@@ -55,6 +55,8 @@ pub(crate) struct Plan {
     pub(crate) targets: Vec<String>,
     pub(crate) sessions: Vec<Session>,
     pub(crate) limits: Vec<Limit>,
+    /// Verdicts that must be, or must not be.
+    pub(crate) verdicts: Vec<VerdictLimit>,
     /// What the methods themselves demand of a drive; nothing is said of those that hold.
     pub(crate) demands: Vec<Limit>,
     /// What may be destroyed. Never in the record: a resumed run is told again.
@@ -89,12 +91,14 @@ impl Plan {
             );
             return Err(Failure::usage(error).with_hint("name it with `--target` as well"));
         }
-        let (limits, demands) = limits(&args.limits, &sessions)?;
+        let (verdicts, texts) = verdict_limits(&args.limits)?;
+        let (limits, demands) = limits(&texts, &sessions)?;
         Ok(Self {
             seed: args.seed,
             targets: named_targets(args, &sessions),
             sessions,
             limits,
+            verdicts,
             demands,
             consent: consent(args),
             purge: args.purge,
@@ -122,12 +126,14 @@ impl Plan {
             let preset = preset(&session.preset)?;
             sessions.push(Session::new(target, method, preset, &session.options)?);
         }
-        let (limits, demands) = limits(&args.limits, &sessions)?;
+        let (verdicts, texts) = verdict_limits(&args.limits)?;
+        let (limits, demands) = limits(&texts, &sessions)?;
         Ok(Self {
             seed,
             targets: Vec::new(),
             sessions,
             limits,
+            verdicts,
             demands,
             consent: consent(args),
             purge: args.purge,
@@ -392,6 +398,31 @@ fn named_limits(name: &str) -> Option<(&'static str, &'static [&'static str])> {
         Some((method.id, found.1))
     };
     METHODS.iter().find_map(of)
+}
+
+/// The limits on verdicts among those that were given, and the others.
+fn verdict_limits(texts: &[String]) -> Result<(Vec<VerdictLimit>, Vec<String>), Failure> {
+    let (verdicts, others): (Vec<String>, Vec<String>) =
+        texts.iter().cloned().partition(|text| VerdictLimit::is_meant(text));
+    let read = |text: &String| {
+        text.parse().map_err(|error: VerdictLimitError| {
+            let hint = match &error {
+                VerdictLimitError::Unknown { id, .. } => {
+                    let known: Vec<String> = VerdictLimit::known().collect();
+                    let mut nearest = by_likeness(id, known.iter().map(String::as_str));
+                    nearest.truncate(NEAREST);
+                    let answers = Action::IDS.join(", ");
+                    format!(
+                        "the answers are {answers}; of all verdicts the nearest: {}, ...",
+                        nearest.join(", ")
+                    )
+                }
+                _ => "write for example `--limit verdict!=do-not-trim`".to_owned(),
+            };
+            Failure::usage(error).with_hint(hint)
+        })
+    };
+    Ok((verdicts.iter().map(read).collect::<Result<_, _>>()?, others))
 }
 
 /// `--limit`, each naming a figure that one of the sessions finds; and what the methods themselves

@@ -10,10 +10,12 @@ use trimbench_core::text::{shell_path, to_text, visible};
 use trimbench_linux::OutputDirectory;
 use trimbench_methods::METHODS;
 use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK, PageContext};
+use trimbench_report::{JUNIT_MARK, JudgedLimit, MARKDOWN_MARK};
 use trimbench_report::{PageSource, figure_files, header_line};
-use trimbench_results::{DriveOrder, RunRecord};
+use trimbench_results::cards::cards;
+use trimbench_results::{DriveOrder, Outcome, RunRecord};
 
-use crate::args::{OutputFormat, ReportArgs};
+use crate::args::{OutputFormat, ReportArgs, RunArgs};
 use crate::failure::Failure;
 use crate::files::{Destination, Rules};
 use crate::output::{Printed, data, error_line, joined, note, record_json, style};
@@ -30,7 +32,8 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         files.into_iter().map(|file| file.placed(args.overwrite)).collect::<Result<_, _>>()?;
     let stdout = files.iter().any(|(destination, _)| destination.is_stdout());
     files.into_iter().try_for_each(|(destination, text)| destination.write(&text))?;
-    let written = [&args.html, &args.figures, &args.context, &args.csv].into_iter().flatten();
+    let written = [&args.html, &args.figures, &args.context, &args.csv];
+    let written = written.into_iter().chain([&args.export_markdown, &args.export_junit]).flatten();
     let written: Vec<String> = written.map(|path| visible(&to_text(path)).into_owned()).collect();
     if !written.is_empty() && !stdout && args.output_format == OutputFormat::Human {
         // What was asked for is in these files.
@@ -110,6 +113,12 @@ fn files(
             }
         }
     }
+    let readable = sources.iter();
+    let readable = readable.filter_map(|it| Some((it.name.as_str(), it.record.as_ref()?)));
+    files.extend(exports(
+        (&args.export_markdown, &args.export_junit),
+        &readable.collect::<Vec<_>>(),
+    ));
     if args.html.is_none() && args.figures.is_none() && args.context.is_none() {
         return Ok(files);
     }
@@ -132,6 +141,65 @@ fn files(
         }
     }
     Ok(files)
+}
+
+/// The files of `--export-markdown` and `--export-junit`.
+fn exports(
+    (markdown, junit): (&Option<PathBuf>, &Option<PathBuf>),
+    records: &[(&str, &RunRecord)],
+) -> Vec<ReportFile> {
+    let markdown = markdown.as_ref().map(|path| {
+        let text = trimbench_report::markdown(records);
+        ReportFile::new((None, path), text, MARKDOWN_MARK)
+    });
+    let junit = junit.as_ref().map(|path| {
+        ReportFile::new((None, path), trimbench_report::junit(records, &[]), JUNIT_MARK)
+    });
+    markdown.into_iter().chain(junit).collect()
+}
+
+/// Files that are written at the end of a run, where it is known before that they may be.
+pub(crate) struct Exports {
+    markdown: Option<Destination>,
+    junit: Option<Destination>,
+}
+
+impl Exports {
+    /// The places that `--export-markdown` and `--export-junit` name.
+    pub(crate) fn of(args: &RunArgs) -> Result<Self, Failure> {
+        let place = |path: &Option<PathBuf>, mark: &str| {
+            let rules = Rules { mark: Some(mark), overwrite: false, inputs: &[] };
+            let place = path.as_ref().map(|path| Destination::of(path, rules)).transpose();
+            place.map_err(|failure| match &failure.hint {
+                // Only `report` has that option.
+                Some(hint) if hint.contains("--overwrite") => {
+                    failure.with_hint("name another file")
+                }
+                _ => failure,
+            })
+        };
+        Ok(Self {
+            markdown: place(&args.export_markdown, MARKDOWN_MARK)?,
+            junit: place(&args.export_junit, JUNIT_MARK)?,
+        })
+    }
+
+    /// Writes them.
+    pub(crate) fn write(
+        self,
+        (name, record): (&Path, &RunRecord),
+        limits: &[JudgedLimit],
+    ) -> Result<(), Failure> {
+        let name = name.file_name().map_or_else(|| to_text(name), to_text);
+        let records = [(name.as_str(), record)];
+        if let Some(place) = self.markdown {
+            place.write(&trimbench_report::markdown(&records))?;
+        }
+        match self.junit {
+            Some(place) => place.write(&trimbench_report::junit(&records, limits)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// How the method of this id is shown.
@@ -161,7 +229,12 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<PageSource>, bool), Failure> {
         let name = name(run);
         let opened = Store::open(run).and_then(|store| Ok((store.salvage()?, store)));
         let source = match opened {
-            Ok((salvaged, store)) => {
+            Ok((mut salvaged, store)) => {
+                let record = &mut salvaged.record;
+                // An older version gave none.
+                if record.advice.is_empty() && record.outcome != Outcome::Running {
+                    record.advice = cards(record);
+                }
                 if let (false, Err(refusal)) = (salvaged.flaws.is_empty(), store.load()) {
                     refusal.print();
                     unread = true;
@@ -221,15 +294,20 @@ impl Printed for SourceRecord<'_> {
         record_json(self.record)
     }
 
-    /// A value for each figure.
+    /// A value for each figure, then one for each drive.
     fn items(&self) -> Vec<Value> {
         let sessions = self.record.sessions.iter().enumerate();
         let figures = sessions.flat_map(|(index, session)| {
-            session.figures.iter().map(
-                move |figure| json!({ "record": self.name, "session": index, "figure": figure }),
-            )
+            session.figures.iter().map(move |figure| {
+                json!({
+                    "record": self.name, "session": index, "figure": figure,
+                    "shown": figure.shown().text(), "verdict": figure.words(),
+                })
+            })
         });
-        figures.collect()
+        let advice = cards(self.record).into_iter();
+        let advice = advice.map(|card| json!({ "record": self.name, "advice": card }));
+        figures.chain(advice).collect()
     }
 }
 

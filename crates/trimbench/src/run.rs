@@ -11,6 +11,7 @@ mod side_by_side;
 
 use trimbench_core::{Bytes, Interrupt, exit};
 use trimbench_engine::Slots;
+use trimbench_results::cards::cards;
 use trimbench_results::{Outcome, Program, RunRecord, SCHEMA};
 use trimbench_ssd::MODEL_VERSION;
 
@@ -38,6 +39,7 @@ pub(crate) fn fresh_record(plan: &Plan) -> RunRecord {
         program: program(),
         seed: plan.seed,
         outcome: Outcome::Running,
+        advice: Vec::new(),
         plan: plan.sessions.iter().map(|session| session.planned.clone()).collect(),
         sessions: Vec::new(),
     }
@@ -62,6 +64,7 @@ pub(crate) fn run(
 ) -> Ended {
     let before = record.clone();
     record.outcome = Outcome::Running;
+    record.advice.clear();
     let mut recorder = Recorder::new(plan, record, store, show);
     let result = all(plan, &mut recorder, interrupt);
     let sessions = &record.sessions;
@@ -80,6 +83,7 @@ pub(crate) fn run(
         // Nothing was begun: what the record says of its end is still so.
         record.outcome = before.outcome;
     }
+    record.advice = cards(record);
     Ended { result, kept: store.save(record) }
 }
 

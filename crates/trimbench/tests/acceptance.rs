@@ -53,6 +53,7 @@ claims! {
     truth_7
     answer_1
     answer_2
+    answer_5
 }
 
 fn all() -> impl Iterator<Item = &'static ClaimRow> {

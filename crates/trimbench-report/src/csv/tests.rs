@@ -127,7 +127,7 @@ fn missing_points_of_a_curve_are_empty() {
 fn an_empty_record_gives_headers_only() {
     let empty = record(Vec::new(), Outcome::Running);
     let tables = csv(&empty);
-    assert_eq!(tables.len(), 3);
+    assert_eq!(tables.len(), 4);
     for (name, text) in tables {
         assert_eq!(parse(&text).len(), 1, "{name}");
     }

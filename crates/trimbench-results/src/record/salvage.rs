@@ -68,6 +68,10 @@ pub(super) fn salvage(json: &[u8]) -> Result<Salvaged, RecordError> {
             session
         })
         .collect();
+    let advice = match pieces.rest.remove("advice") {
+        Some(advice) => parsed(advice, "`advice`", &mut flaws).unwrap_or_default(),
+        None => Vec::new(),
+    };
     if let Err(error) = end {
         let error = syntax(&error, json);
         flaws.push(format!("{error}: {found} of {} sessions were read", plan.len().max(found)));
@@ -78,7 +82,7 @@ pub(super) fn salvage(json: &[u8]) -> Result<Salvaged, RecordError> {
         let cause = std::error::Error::source(&refusal).map(|cause| format!(": {cause}"));
         flaws.push(format!("{refusal}{}", cause.unwrap_or_default()));
     }
-    let record = RunRecord { schema: SCHEMA, program, seed, outcome, plan, sessions };
+    let record = RunRecord { schema: SCHEMA, program, seed, outcome, advice, plan, sessions };
     Ok(Salvaged { record, flaws })
 }
 

@@ -45,6 +45,7 @@ pub(super) fn record() -> RunRecord {
         },
         seed: u64::MAX,
         outcome: Outcome::Failed { message: text("device \"gone\"") },
+        advice: Vec::new(),
         plan: vec![plan],
         sessions: vec![session],
     }

@@ -18,6 +18,7 @@ fn begun() -> RunRecord {
         program: crate::run::program(),
         seed: 1,
         outcome: Outcome::Running,
+        advice: Vec::new(),
         plan: vec![plan.clone()],
         sessions: vec![Session::planned(plan, 1)],
     }

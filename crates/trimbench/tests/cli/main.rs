@@ -10,6 +10,7 @@ mod compare;
 mod devices;
 mod directories;
 mod errors;
+mod exports;
 mod filesystems;
 mod forecasts;
 mod hostile;

@@ -24,7 +24,15 @@ pub(in crate::campaign) fn record(seed: u64, steps: usize) -> RunRecord {
         model_version: 1,
     };
     let outcome = Outcome::Running;
-    RunRecord { schema: SCHEMA, program, seed, outcome, plan: vec![plan], sessions: vec![session] }
+    RunRecord {
+        schema: SCHEMA,
+        program,
+        seed,
+        outcome,
+        advice: Vec::new(),
+        plan: vec![plan],
+        sessions: vec![session],
+    }
 }
 
 /// What has come so far of one session.
