@@ -137,6 +137,14 @@ const GROUPS: &[Group] = &[
                 ),
                 &["answer_2"],
             ),
+            (
+                fault(
+                    "crates/trimbench-report/src/csv.rs",
+                    "text(&figure.shown().text()),",
+                    "text(&format!(\"{:.1} {}\", figure.value, figure.unit)),",
+                ),
+                &["answer_5"],
+            ),
         ],
     },
     Group {
