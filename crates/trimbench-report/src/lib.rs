@@ -13,7 +13,6 @@
 //! strings. Text from records is cleaned of control characters before it is shown.
 
 mod csv;
-mod drives;
 mod files;
 mod grid;
 mod junit;

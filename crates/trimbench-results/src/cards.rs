@@ -1,6 +1,7 @@
 //! The cards of all drives of a record: who is a drive, and what the rules say of it.
 
-use crate::advice::{Action, Advice, advise, drive_name, drive_of};
+use crate::advice::{Action, Advice};
+use crate::drives::{MeasuredDrive, drives};
 use crate::record::{AdviceCard, CardLine, CardReason, RunRecord, Session};
 
 #[cfg(test)]
@@ -8,24 +9,14 @@ mod tests;
 
 /// A card for each drive, in the order in which they come first.
 pub fn cards(record: &RunRecord) -> Vec<AdviceCard> {
-    let mut drives: Vec<(String, Vec<usize>)> = Vec::new();
-    for (index, session) in record.sessions.iter().enumerate() {
-        let name = drive_of(session);
-        match drives.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, sessions)) => sessions.push(index),
-            None => drives.push((name, vec![index])),
-        }
-    }
-    let session = |index: &usize| &record.sessions[*index];
-    let short = |sessions: &[usize]| sessions.first().map(session).map_or("", drive_name);
-    let card = |(name, sessions): &(String, Vec<usize>)| {
-        // What was set of a drive is said where two have one name without it.
-        let alike = drives.iter().filter(|(_, other)| short(other) == short(sessions)).count();
-        let target = if alike > 1 { name } else { short(sessions) };
-        let of_drive: Vec<&Session> = sessions.iter().map(session).collect();
-        card(target, sessions, advise(&of_drive))
+    let index =
+        |session: &&Session| record.sessions.iter().position(|it| std::ptr::eq(it, *session));
+    let of_one = drives(record.sessions.iter().map(|session| (0, session)), &[]);
+    let card = |drive: &MeasuredDrive<'_>| {
+        let sessions: Vec<usize> = drive.sessions.iter().filter_map(index).collect();
+        card(&drive.name, &sessions, drive.advice())
     };
-    drives.iter().map(card).collect()
+    of_one.iter().map(card).collect()
 }
 
 fn card(target: &str, sessions: &[usize], advice: Advice) -> AdviceCard {

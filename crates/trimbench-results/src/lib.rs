@@ -13,6 +13,7 @@ pub mod advice;
 pub mod cards;
 pub mod chart;
 pub mod compare;
+pub mod drives;
 pub mod histogram;
 pub mod limits;
 pub mod metric;

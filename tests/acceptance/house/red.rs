@@ -139,6 +139,14 @@ const GROUPS: &[Group] = &[
             ),
             (
                 fault(
+                    "crates/trimbench-report/src/terminal/answer.rs",
+                    "let mut parts = vec![verdicts(&drives, style)];",
+                    "let mut parts = vec![verdicts(&drives[1..], style)];",
+                ),
+                &["answer_1"],
+            ),
+            (
+                fault(
                     "crates/trimbench-report/src/csv.rs",
                     "text(&figure.shown().text()),",
                     "text(&format!(\"{:.1} {}\", figure.value, figure.unit)),",
@@ -150,6 +158,14 @@ const GROUPS: &[Group] = &[
     Group {
         name: "drive",
         faults: &[
+            (
+                fault(
+                    "crates/trimbench-ssd/src/ftl/slc_cache.rs",
+                    "if when_full == WhenFull::Reorganise && self",
+                    "if when_full == WhenFull::Fold && self",
+                ),
+                &["truth_7"],
+            ),
             (
                 fault(
                     "crates/trimbench-ssd/src/ftl.rs",

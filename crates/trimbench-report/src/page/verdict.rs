@@ -6,8 +6,8 @@ use trimbench_results::advice::{Agreement, LineToType, PacedSetting};
 use trimbench_results::{Action, Advice, LabelledSession, Reason};
 
 use super::code;
-use crate::drives::{Drive, drives};
 use crate::source::PageSource;
+use trimbench_results::drives::{MeasuredDrive, drives};
 
 /// The answer for one drive of one record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ pub(super) fn verdicts(
 ) -> Vec<VerdictSection> {
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     let sessions = sessions.iter().map(|session| (session.source, session.session));
-    let verdict = |drive: Drive<'_>| {
+    let verdict = |drive: MeasuredDrive<'_>| {
         let advice = drive.advice();
         let title = |(session, id): &(usize, String)| {
             let session = drive.sessions.get(*session)?;

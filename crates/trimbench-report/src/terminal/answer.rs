@@ -8,9 +8,9 @@ use trimbench_results::{Advice, RunRecord, Session};
 
 use super::notes::Notes;
 use super::{cards, figures, outcome_words};
-use crate::drives::{Drive, drives};
 use crate::grid::{Grid, GridColumn};
 use crate::style::{Emphasis, Style};
+use trimbench_results::drives::{MeasuredDrive, drives};
 
 mod limits;
 mod matrix;
@@ -25,7 +25,7 @@ const INDENT: usize = 2;
 
 /// A drive with its card.
 pub(super) struct Judged<'a> {
-    pub(super) drive: Drive<'a>,
+    pub(super) drive: MeasuredDrive<'a>,
     pub(super) advice: Advice,
 }
 
