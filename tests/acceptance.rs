@@ -12,6 +12,7 @@ mod bench;
 mod capture;
 mod claim;
 mod device;
+mod drives;
 mod files;
 mod foundation;
 mod house;

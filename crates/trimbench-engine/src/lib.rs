@@ -11,6 +11,7 @@ pub mod device_runner;
 pub mod drain;
 pub mod method;
 pub mod other_load;
+pub mod pattern;
 pub mod phase;
 pub mod rounds;
 pub mod runner;
@@ -40,6 +41,7 @@ pub use method::{
     ResolvedMethod, SessionContext, Stage, check_fit, is_virtual, read_method, run,
 };
 pub use other_load::{NOTICED, OtherLoad};
+pub use pattern::Pattern;
 pub use phase::{Phase, PhaseRunner, Planned};
 pub use rounds::{Load, LoadLength, RoundLength, Rounds};
 pub use runner::{

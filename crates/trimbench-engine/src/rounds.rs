@@ -8,6 +8,7 @@ use trimbench_core::{Bytes, Data, Nanos, Ppm};
 use trimbench_results::Step;
 
 use crate::method::MethodError;
+use crate::pattern::Pattern;
 use crate::phase::{Phase, PhaseRunner};
 use crate::runner::Single;
 use crate::series::RateCurve;
@@ -27,6 +28,8 @@ pub struct Load {
     pub read_share: Ppm,
     /// What is written.
     pub data: Data,
+    /// Which places are accessed, and how often.
+    pub pattern: Pattern,
 }
 
 /// How long a load lasts: until both are over.
@@ -67,6 +70,7 @@ impl Load {
         let LoadLength { bytes, time } = length;
         let area = phases.runner.shape.first(self.span, self.data);
         let access = RandomAccess::new(area, self.access, self.read_share, phases.rng(id));
+        let access = access.by(self.pattern);
         let (count, until) = (bytes.pieces(self.access), phases.runner.now() + time);
         let mut load = Single(ClosedLoop::lasting(access, self.queue_depth, count, until));
         phases.run(id, &mut load, curve)

@@ -1,12 +1,15 @@
 //! Options shared by the methods on whole devices: the part of the device to use, and the kind of
 //! data.
 
+use std::str::FromStr as _;
+
 use trimbench_core::settings::{
     ValueKind, ascending, checked, list, mapped, multiple_of, or_word, parsed, within,
 };
 use trimbench_core::{BlockSize, Bytes, Capabilities, Caveat, Data, Medium, Nanos, Ppm};
 
 use crate::method::NEEDS_A_DEVICE;
+use crate::pattern::Pattern;
 
 #[cfg(test)]
 mod tests;
@@ -85,6 +88,11 @@ fn read_data(text: &str) -> Result<Data, String> {
     data.ok_or_else(|| {
         format!("`{text}` is neither `random` nor for example `compressible-25%`, in whole percent")
     })
+}
+
+/// Which places are accessed, and how often.
+pub fn pattern() -> ValueKind<Pattern> {
+    parsed("`uniform`, `zipf-EXPONENT` or `hot-PLACES-ACCESSES`", Pattern::from_str)
 }
 
 /// The percentage that a share is; `None` if it is not a whole one, or above 100.

@@ -8,6 +8,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Instant, Nanos, Next, Ppm, Workload, named_enum};
 
 use crate::area::Area;
+use crate::pattern::{Pattern, Places};
 
 mod issuing;
 #[cfg(test)]
@@ -27,7 +28,7 @@ pub struct RandomAccess<A> {
     /// Bytes of each access.
     size: Bytes,
     /// Places of that size in the area.
-    places: u64,
+    places: Places,
     read_share: Ppm,
     rng: Rng,
 }
@@ -40,12 +41,19 @@ impl<A: Area> RandomAccess<A> {
     pub fn new(area: A, size: Bytes, read_share: Ppm, rng: Rng) -> Self {
         let places = area.length().0 / size.0;
         assert!(places > 0, "the area holds at least one access");
+        let places = Places::new(Pattern::Uniform, places);
         Self { area, size, places, read_share, rng }
+    }
+
+    /// The same with places drawn by this pattern.
+    #[must_use]
+    pub fn by(self, pattern: Pattern) -> Self {
+        Self { places: Places::new(pattern, self.places.count()), ..self }
     }
 
     #[inline]
     fn draw(&mut self) -> A::Command {
-        let offset = Bytes(self.rng.below(self.places) * self.size.0);
+        let offset = Bytes(self.places.draw(&mut self.rng) * self.size.0);
         let read = match self.read_share {
             Ppm(0) => false,
             Ppm::ONE => true,

@@ -83,6 +83,8 @@ impl Cells {
 #[derive(Clone, Copy, Debug, Default)]
 struct CellTiming {
     read: Nanos,
+    /// Of a read by the collector.
+    collected: Nanos,
     program: Nanos,
     /// Over the channel, before a program.
     transfer: Nanos,
@@ -114,14 +116,17 @@ impl Nand {
         let scaled = u128::from(nand.erase.0) * u128::from(programs)
             / (u128::from(geometry.dies) * u128::from(geometry.programs_per_erase));
         let transfer = rate.span(geometry.program_bytes.0);
-        let data = CellTiming { read: nand.read, program: nand.program, transfer };
+        let collected = config.gc.read.unwrap_or(nand.read);
+        let data = CellTiming { read: nand.read, collected, program: nand.program, transfer };
         let cache = config.slc_cache.map_or(data, |cache| CellTiming {
             read: cache.read,
+            collected: cache.read,
             program: cache.program,
             transfer,
         });
         let map = config.mapping_cache.map_or_else(CellTiming::default, |map| CellTiming {
             read: map.read,
+            collected: map.read,
             program: map.program,
             transfer: rate.span(map.page.0),
         });
@@ -211,7 +216,7 @@ impl Nand {
     /// A read by the collector: die and channel independently.
     #[inline]
     pub(crate) fn collect(&mut self, cells: Cells, die: u32, units: u32, from: Instant) {
-        self.operate(die, from, self.timings[cells as usize].read, Kind::Other);
+        self.operate(die, from, self.timings[cells as usize].collected, Kind::Other);
         self.transfer(die, units, from);
     }
 

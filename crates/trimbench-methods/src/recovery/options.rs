@@ -4,7 +4,7 @@ use trimbench_core::settings::{default_to, or_word, parsed, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
 use trimbench_engine::settings::{access_size, data_kind, span_or_all};
-use trimbench_engine::{Load, LoadLength, RoundLength, Span};
+use trimbench_engine::{Load, LoadLength, Pattern, RoundLength, Span};
 
 /// Rounds of a torture until the steady state. Source: \[PTS\], with the share of ours.
 const ROUND_TIME: Nanos = Nanos::from_secs(60);
@@ -76,7 +76,8 @@ impl Recovery {
     /// The torture's load on the first `span` bytes.
     pub(super) fn load(&self, span: Bytes) -> Load {
         let Self { access, queue_depth, data, .. } = *self;
-        Load { span, access, queue_depth, read_share: Ppm(0), data }
+        let (read_share, pattern) = (Ppm(0), Pattern::Uniform);
+        Load { span, access, queue_depth, read_share, data, pattern }
     }
 
     /// The rounds of a torture until the steady state.

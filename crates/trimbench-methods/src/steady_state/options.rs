@@ -3,8 +3,8 @@
 use trimbench_core::settings::{SettingError, Values, default_to, mapped, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
-use trimbench_engine::settings::{access_size, data_kind, percents, span_or_all};
-use trimbench_engine::{Load, LoadLength, RoundLength, Span};
+use trimbench_engine::settings::{access_size, data_kind, pattern, percents, span_or_all};
+use trimbench_engine::{Load, LoadLength, Pattern, RoundLength, Span};
 
 /// Bytes and queue depth of preconditioning writes. Source: \[PTS\], 128 KiB.
 pub(super) const SEQUENTIAL_PIECE: Bytes = Bytes(128 << 10);
@@ -29,6 +29,9 @@ settings! {
         pub read_share: Ppm = "read-share", default_to("0"), within(Ppm(0), Ppm::ONE);
         /// `random`, or `compressible-25%`: a compressing drive stores a quarter; whole percent
         pub data: Data = "data", default_to("random"), data_kind();
+        /// which places are accessed how often: `uniform`; `zipf-0.6`, ranks by Zipf's law with this
+        /// exponent, scattered; or `hot-20%-80%`, of which the first 20 % of the span get 80 %
+        pub pattern: Pattern = "pattern", default_to("uniform"), pattern();
         /// minimum time of a round, {}
         pub round_time: Nanos = "round-time", presets("0", "1min", "1min"),
             within(Nanos::ZERO, DAY);
@@ -74,8 +77,8 @@ impl SteadyState {
 
     /// The load on the first `span` bytes.
     pub(super) fn load(&self, span: Bytes) -> Load {
-        let Self { access, queue_depth, read_share, data, .. } = *self;
-        Load { span, access, queue_depth, read_share, data }
+        let Self { access, queue_depth, read_share, data, pattern, .. } = *self;
+        Load { span, access, queue_depth, read_share, data, pattern }
     }
 
     pub(super) fn round(&self, span: Bytes) -> RoundLength {

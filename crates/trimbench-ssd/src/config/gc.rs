@@ -1,7 +1,7 @@
 //! Configuration of garbage collection: how it chooses victims, and when it works in advance.
 
-use trimbench_core::settings::IfUnset::Required;
-use trimbench_core::settings::{Scalar as _, default_to, described, parsed, true_false};
+use trimbench_core::settings::IfUnset::{Absent, Required};
+use trimbench_core::settings::{Scalar as _, default_to, described, optional, parsed, true_false};
 use trimbench_core::{Nanos, Ppm, settings};
 
 use super::{DriveConfigError, SsdConfig, require};
@@ -52,6 +52,10 @@ settings! {
         /// the host has two write frontiers, one of them for data that is overwritten before it was
         /// ever moved
         pub separate_hot: bool = "collector.separate_hot", default_to("false"), true_false();
+        /// flash time of a read by garbage collection, of host data outside an SLC cache; where it is
+        /// not set, `nand.read`. A collector that reads page by page, and checks and decodes what it
+        /// moves, is slower than one read of the host
+        pub read: Option<Nanos> = "collector.read", Absent, optional(described("at most 1h"));
         /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
         /// in idle time, collects until this share of all superblocks is free

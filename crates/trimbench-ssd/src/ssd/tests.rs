@@ -50,6 +50,7 @@ pub(crate) fn plain() -> SsdConfig {
         gc: GcConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,
+            read: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),

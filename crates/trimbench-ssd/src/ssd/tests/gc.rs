@@ -167,3 +167,28 @@ fn both_open_groups_are_in_the_buffer_and_a_flush_pads_both() {
     }
     target.model_mut().check();
 }
+
+#[test]
+fn a_collector_with_reads_of_its_own_slows_writes_and_no_read_of_the_host() {
+    let slow = Nanos::from_micros(400);
+    let of = |host: Nanos, collector: Option<Nanos>| {
+        let nand = NandTiming { read: host, ..plain().nand };
+        let gc = GcConfig { read: collector, ..plain().gc };
+        SsdConfig { nand, gc, ..plain() }
+    };
+    let measured = |config: SsdConfig| {
+        let (count, mut rng) = (config.exported_units(), Rng::new(7));
+        let mut target = drive(config);
+        let alone = times(&mut full(target.model().config().clone()), &[read(0)]);
+        let mut places = || units(rng.below(count), 1);
+        let writes: Vec<_> = (0..3 * count).map(|_| BlockCommand::write(places())).collect();
+        let ended = run_in_turn(&mut target, 32, writes).last().map(|it| it.at);
+        (ended.expect("there are writes").since_start(), alone[0])
+    };
+    let host = plain().nand.read;
+    let (together, apart) = (measured(of(slow, None)), measured(of(host, Some(slow))));
+    assert_eq!(together.0, apart.0, "the collector reads as slowly in either");
+    let quick = measured(of(host, None));
+    assert!(apart.0 > quick.0, "and that is what the writes pay");
+    assert_eq!((apart.1, together.1 - apart.1), (quick.1, (slow - host).0 / 1_000));
+}

@@ -1,0 +1,3 @@
+//! Claims about named drives: what of their published figures the emulated ones reproduce.
+
+pub(super) mod courses;

@@ -1,0 +1,218 @@
+//! Claim `drives.1`: the course of the write rate of real drives, which were written with several
+//! patterns from fresh to steady, and that of the emulated drives of their names.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context as _, Result, ensure};
+use trimbench_core::Bytes;
+use trimbench_core::units::rounded;
+
+use crate::acceptance::{Bar, Context, Finding, Form, Raw, short};
+
+#[cfg(test)]
+mod tests;
+
+/// The figures, with their source in the page beside them.
+const COURSES: &str = "docs/drives/courses.csv";
+const KEPT: &str = "courses.csv";
+/// The capacity to which the drives are scaled.
+const CAPACITY: Bytes = Bytes::gib(16);
+/// The rounds of the method before its own criterion may hold.
+const ROUNDS_LEAST: usize = 5;
+
+/// A drive, and how far its courses may be off.
+struct Judge {
+    drive: &'static str,
+    /// Mean over the tenths of |ln(ours / real)|, of the worst course.
+    most: f64,
+    /// Its host limited the fresh rate: ours gets the host of each course.
+    host_limits: bool,
+    /// The real drive differs from campaign to campaign: one factor a campaign, from its rows that
+    /// are there to be fitted.
+    by_campaign: bool,
+}
+
+const DRIVES: [Judge; 4] = [
+    Judge::of("micron-7450-max-800", 0.03),
+    Judge { host_limits: true, ..Judge::of("kioxia-cm7-r-3840", 0.03) },
+    Judge { by_campaign: true, ..Judge::of("solidigm-p5520-1920", 0.06) },
+    Judge::of("wd-dc-960", 0.08),
+];
+
+impl Judge {
+    const fn of(drive: &'static str, most: f64) -> Self {
+        Self { drive, most, host_limits: false, by_campaign: false }
+    }
+}
+
+/// One run of a real drive.
+#[derive(Clone, Debug)]
+struct Course {
+    drive: String,
+    campaign: String,
+    fitted: bool,
+    pattern: String,
+    /// GiB of the drive that were in use.
+    used: f64,
+    /// IOPS of each tenth of a drive write.
+    tenths: Vec<f64>,
+}
+
+impl Course {
+    fn read(line: &str) -> Result<Self> {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [drive, campaign, _, split, pattern, used, tenths] = fields[..] else {
+            anyhow::bail!("`{line}` is no course");
+        };
+        let number = |text: &str| text.parse::<f64>().with_context(|| format!("`{text}`"));
+        Ok(Self {
+            drive: drive.to_owned(),
+            campaign: campaign.to_owned(),
+            fitted: split == "fit",
+            pattern: pattern.to_owned(),
+            used: number(used)?,
+            tenths: tenths.split(' ').map(number).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The drive's name in the raw output, and which of its courses this is.
+    fn name(&self, index: usize) -> String {
+        format!("{index:02}-{}-{}", self.drive, self.pattern.replace('%', ""))
+    }
+}
+
+/// All courses of the drives that a form runs, in their order.
+fn courses(text: &str, form: Form) -> Result<Vec<Course>> {
+    let courses: Vec<Course> = text.lines().skip(1).map(Course::read).collect::<Result<_>>()?;
+    let wanted = |course: &Course| form == Form::Full || course.drive == DRIVES[0].drive;
+    Ok(courses.into_iter().filter(wanted).collect())
+}
+
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
+    let path = context.repository().root().join(COURSES);
+    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    fs::write(context.folder().join(KEPT), &text).context("keep the figures")?;
+    let courses = courses(&text, context.form())?;
+    for (index, course) in courses.iter().enumerate() {
+        let judge = DRIVES.iter().find(|judge| judge.drive == course.drive);
+        let judge = judge.with_context(|| format!("{} has no bar", course.drive))?;
+        let mut target = format!("sim:{},capacity={CAPACITY},fill=none", course.drive);
+        if judge.host_limits {
+            let command = rounded(1e9 / course.tenths[0]);
+            target += &format!(",host.command={command}ns");
+        }
+        let share = course.used / capacity(&courses, course);
+        let span = Bytes(rounded(CAPACITY.0 as f64 * share));
+        // The method's rounds are shares of what is in use, the tenths those of the whole drive.
+        let tenth = 10.0 / share;
+        let more = course.tenths.len() - ROUNDS_LEAST;
+        let options = [
+            format!("span={span}"),
+            format!("pattern={}", course.pattern),
+            format!("rounds-max={ROUNDS_LEAST}"),
+            format!("ageing-rounds={more}"),
+            "precondition=100%".to_owned(),
+            "queue-depth=512".to_owned(),
+            format!("round-share={tenth:.4}%"),
+            "settle-rounds=0".to_owned(),
+            "trimmed-shares=0".to_owned(),
+        ];
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let name = course.name(index);
+        let mut command = context.run("steady-state", &target, &options)?;
+        command.arg("--output").arg(context.folder().join(&name));
+        // The criterion of the steady state is not met after five rounds: what the rounds say is
+        // what counts here.
+        let status = context.capture(&name, &mut command)?.status;
+        ensure!(matches!(status, Some(0 | 4)), "{name} ended with {status:?}");
+    }
+    Ok(())
+}
+
+/// GiB of the whole drive: the most of it that any course used.
+fn capacity(courses: &[Course], of: &Course) -> f64 {
+    let same = courses.iter().filter(|course| course.drive == of.drive);
+    same.map(|course| course.used).fold(0.0, f64::max)
+}
+
+/// A course and ours.
+struct Compared<'a> {
+    course: &'a Course,
+    name: String,
+    /// ln(ours / real) of each tenth.
+    logs: Vec<f64>,
+}
+
+impl Compared<'_> {
+    /// The mean of what is left after a factor, given as its logarithm.
+    fn residual(&self, factor: f64) -> f64 {
+        let sum: f64 = self.logs.iter().map(|log| (log - factor).abs()).sum();
+        sum / self.logs.len() as f64
+    }
+
+    fn mean(&self) -> f64 {
+        self.logs.iter().sum::<f64>() / self.logs.len() as f64
+    }
+}
+
+pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
+    let courses = courses(&raw.text(KEPT)?, raw.form())?;
+    let mut compared = Vec::new();
+    for (index, course) in courses.iter().enumerate() {
+        let name = course.name(index);
+        let record = raw.record(&format!("{name}/run.json"))?;
+        let session = record.sessions.first().context("no session")?;
+        let ours: Vec<f64> = session.steps.iter().filter_map(|step| step.metric("iops")).collect();
+        ensure!(ours.len() == course.tenths.len(), "{name}: {} rounds", ours.len());
+        let logs = ours.iter().zip(&course.tenths).map(|(ours, real)| (ours / real).ln());
+        compared.push(Compared { course, name, logs: logs.collect() });
+    }
+    let mut findings = Vec::new();
+    for judge in DRIVES {
+        let of: Vec<&Compared<'_>> =
+            compared.iter().filter(|it| it.course.drive == judge.drive).collect();
+        if !of.is_empty() {
+            findings.extend(of_drive(raw, &judge, &of)?);
+        }
+    }
+    Ok(findings)
+}
+
+/// The worst of the courses to which a drive is fitted, and of those that are predicted.
+fn of_drive(raw: &Raw, judge: &Judge, of: &[&Compared<'_>]) -> Result<Vec<Finding>> {
+    let mut factors: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for it in of.iter().filter(|it| judge.by_campaign && it.course.fitted) {
+        factors.entry(&it.course.campaign).or_default().push(it.mean());
+    }
+    let factor = |course: &Course| {
+        let found = factors.get(course.campaign.as_str());
+        found.map_or(0.0, |found| found.iter().sum::<f64>() / found.len() as f64)
+    };
+    let mut findings = Vec::new();
+    for fitted in [true, false] {
+        let rows: Vec<(f64, &Compared<'_>)> = of
+            .iter()
+            .filter(|it| it.course.fitted == fitted)
+            .map(|it| (it.residual(factor(it.course)), *it))
+            .collect();
+        let Some((worst, at)) = rows.iter().max_by(|one, other| one.0.total_cmp(&other.0)) else {
+            continue;
+        };
+        let notes = rows.iter().map(|(residual, it)| {
+            let Course { campaign, pattern, used, .. } = it.course;
+            let by = match factor(it.course) {
+                0.0 => String::new(),
+                log => format!(" after a factor of {}", short(log.exp())),
+            };
+            format!("{pattern} ({campaign}, {used} GiB): {}{by}", short(*residual))
+        });
+        let notes: Vec<String> = notes.collect();
+        let what = if fitted { "fitted" } else { "predicted" };
+        let what = format!("{}: the worst course that is {what}", judge.drive);
+        let capture = raw.capture(&at.name)?;
+        let finding = Finding::new(&what, (*worst, ""), Bar::AtMost(judge.most), &capture);
+        findings.push(finding.with_note(&notes.join("; ")));
+    }
+    Ok(findings)
+}
