@@ -29,8 +29,9 @@ settings! {
         pub read_share: Ppm = "read-share", default_to("0"), within(Ppm(0), Ppm::ONE);
         /// `random`, or `compressible-25%`: a compressing drive stores a quarter; whole percent
         pub data: Data = "data", default_to("random"), data_kind();
-        /// which places are accessed how often: `uniform`; `zipf-0.6`, ranks by Zipf's law with this
-        /// exponent, scattered; or `hot-20%-80%`, of which the first 20 % of the span get 80 %
+        /// which places are accessed how often: `uniform`; `zipf-0.6`, by Zipf's law with this
+        /// exponent, scattered; `hot-20%-80%`: the first 20 % of the span get 80 % of the accesses;
+        /// `hot-20%-80%-scattered`: 20 % of the places, everywhere
         pub pattern: Pattern = "pattern", default_to("uniform"), pattern();
         /// minimum time of a round, {}
         pub round_time: Nanos = "round-time", presets("0", "1min", "1min"),

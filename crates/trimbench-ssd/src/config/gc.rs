@@ -52,9 +52,9 @@ settings! {
         /// the host has two write frontiers, one of them for data that is overwritten before it was
         /// ever moved
         pub separate_hot: bool = "collector.separate_hot", default_to("false"), true_false();
-        /// flash time of a read by garbage collection, of host data outside an SLC cache; where it is
-        /// not set, `nand.read`. A collector that reads page by page, and checks and decodes what it
-        /// moves, is slower than one read of the host
+        /// flash time of a read by garbage collection, outside an SLC cache; where it is not set,
+        /// `nand.read`. A collector that reads page by page, and checks and decodes what it moves,
+        /// is slower than the host's reads
         pub read: Option<Nanos> = "collector.read", Absent, optional(described("at most 1h"));
         /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
