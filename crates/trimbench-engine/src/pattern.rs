@@ -65,9 +65,10 @@ impl FromStr for Pattern {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let zipf = |exponent: &str| {
-            let thousandths = (exponent.parse::<f64>().ok()? * 1_000.0).round();
-            let exact = EXPONENTS.into_iter().find(|it| f64::from(*it) == thousandths)?;
-            Some(Self::Zipf { thousandths: exact })
+            let given = exponent.parse::<f64>().ok()? * 1_000.0;
+            let whole = |it: &u32| (f64::from(*it) - given).abs() < 1e-6;
+            let thousandths = EXPONENTS.into_iter().find(whole)?;
+            Some(Self::Zipf { thousandths })
         };
         let hot = |shares: &str| {
             let inner = shares.strip_suffix(SCATTERED);

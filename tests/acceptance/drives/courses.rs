@@ -2,6 +2,7 @@
 //! patterns from fresh to steady, and that of the emulated drives of their names.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
@@ -100,7 +101,7 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
         let mut target = format!("sim:{},capacity={CAPACITY},fill=none", course.drive);
         if judge.host_limits {
             let command = rounded(1e9 / course.tenths[0]);
-            target += &format!(",host.command={command}ns");
+            let _ = write!(target, ",host.command={command}ns");
         }
         let share = course.used / capacity(&courses, course);
         let span = Bytes(rounded(CAPACITY.0 as f64 * share));
