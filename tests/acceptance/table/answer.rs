@@ -11,7 +11,7 @@ pub(super) const ANSWER: &[ClaimRow] = &[
               24 lines, cargo's two included; at most 80 lines in all; no hashes, nothing twice; \
               the README shows what is printed",
         tier: Tier::Acceptance(&[]),
-        short: seconds(50),
+        short: seconds(40),
         full: seconds(60),
         measure: answer::first_lines::measure,
         read: answer::first_lines::read,
@@ -34,7 +34,7 @@ pub(super) const ANSWER: &[ClaimRow] = &[
               30 % of what was left: all methods on four emulated drives, and a real directory \
               before an emulated drive, with 1 and 2 jobs",
         tier: Tier::Evidence,
-        short: seconds(150),
+        short: seconds(120),
         full: seconds(900),
         measure: answer::clock::measure,
         read: answer::clock::read,
@@ -58,7 +58,7 @@ pub(super) const ANSWER: &[ClaimRow] = &[
         bar: "all methods on emulated drives: every figure of the record is in the terminal, on \
               the page, in CSV, in Markdown and in JUnit as the one formatter shows it",
         tier: Tier::Acceptance(&[]),
-        short: seconds(60),
+        short: seconds(40),
         full: seconds(60),
         measure: answer::formats::measure,
         read: answer::formats::read,

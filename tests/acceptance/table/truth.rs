@@ -30,7 +30,7 @@ pub(super) const TRUTH: &[ClaimRow] = &[
               costs at most 10 % more than the best of them; and so on 95 % of 40 drives whose \
               TRIM and spare area are drawn at random (full form)",
         tier: Tier::Evidence,
-        short: seconds(60),
+        short: seconds(55),
         full: seconds(550),
         measure: truth::advice::measure,
         read: truth::advice::read,
@@ -57,7 +57,7 @@ pub(super) const TRUTH: &[ClaimRow] = &[
         bar: "each method on each of four drives, those on files through an ext4 that is made on \
               it; nothing is left out and nothing invalid; at most 30 s on 2 processors",
         tier: Tier::Evidence,
-        short: seconds(40),
+        short: seconds(30),
         full: seconds(60),
         measure: truth::defaults::measure,
         read: truth::defaults::read,
@@ -72,7 +72,7 @@ pub(super) const TRUTH: &[ClaimRow] = &[
               `delete-stall` and `idle-trim` agree on the seconds a GB within their intervals, or \
               docs/methods/README.md says why not. Needs a calm disk, and root",
         tier: Tier::Evidence,
-        short: seconds(60),
+        short: seconds(50),
         full: seconds(800),
         measure: truth::own_disk::measure,
         read: truth::own_disk::read,
@@ -89,7 +89,7 @@ pub(super) const TRUTH: &[ClaimRow] = &[
               idle, 0.3 of the time under load [S1], both within 5 %; write amplification of 128 \
               superblocks within 1.5 % of the formula with half a superblock more",
         tier: Tier::Acceptance(&[]),
-        short: seconds(40),
+        short: seconds(25),
         full: seconds(40),
         measure: truth::seeds::measure,
         read: truth::seeds::read,

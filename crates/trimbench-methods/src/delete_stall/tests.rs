@@ -417,7 +417,7 @@ fn the_picture_shows_the_worst_response_of_each_bin() {
     let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 67, 68)]);
     let series = &step.series["response-ms-max"];
     assert_eq!(series.y[..3], [Some(50.0), Some(1.0), None]);
-    assert_eq!((series.x[0], series.x.len()), (0.0, 166));
+    assert_eq!((series.x[0], series.x.len()), (0.0, 165));
 }
 
 #[test]

@@ -39,12 +39,13 @@ impl Bins {
     fn of(lead: Nanos, length: Nanos) -> Self {
         let about = length.0 / BINS + 1;
         let before = (lead.0 + about / 2) / about;
-        // Rounded down: at most some nanoseconds for all of them.
+        // Rounded down: what that leaves at the end, some nanoseconds of all bins, is no bin.
         let (first, width) = match before {
             0 => (lead, Nanos(about)),
             before => (Nanos::ZERO, Nanos(lead.0 / before)),
         };
-        Self { first, width, count: (length.0 - first.0).div_ceil(width.0) }
+        let binned = length.0.saturating_sub(first.0 + 2 * BINS);
+        Self { first, width, count: binned.div_ceil(width.0).max(1) }
     }
 }
 

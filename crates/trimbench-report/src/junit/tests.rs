@@ -55,7 +55,7 @@ fn a_record_of_invalid_figures_has_no_answer_in_any_format_and_says_why() {
         figure.caveat(Caveat::WindowTooShort);
         figure.verdict = Some(Verdict::DiffersFromPlacebo);
     }
-    let again = "is invalid and did not count: measure it again";
+    let again = "is invalid, so it did not count: measure it again";
     let title = "not enough is known for an answer";
     let (_, csv) = crate::csv(&record).pop().unwrap();
     for text in [junit(&[("run", &record)], &[]), crate::markdown(&[("run", &record)]), csv] {
