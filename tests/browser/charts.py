@@ -466,6 +466,9 @@ def slider_faults(chart, before):
     return [] if moved else ["the slider's handle does not move the axis"]
 
 
+FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
 def legend_faults(chart):
     """Whether a click on a name of the legend takes the series away, and another brings it back."""
     names = {it["name"] for it in chart.definition["series"] if not it["hidden"]}
@@ -483,6 +486,8 @@ def legend_faults(chart):
     faults = []
     for shown in (False, True):
         chart.page.mouse.click(*place)
+        # A click is none where the legend is drawn anew between its two halves.
+        chart.page.evaluate(FRAMES)
         drawn = f"""(() => {{
           const model = trimbench.charts['{chart.id}'].getModel();
           return model.getSeriesByName({json.dumps(entry["text"])})

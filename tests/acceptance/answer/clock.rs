@@ -21,14 +21,8 @@ const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 /// By how much of the truth an estimate may miss it.
 const MISS_MAX: f64 = 0.3;
 /// A session of half a minute in a directory.
-const SHORT: [&str; 6] = [
-    "--set",
-    "sizes=16MiB,64MiB,128MiB",
-    "--set",
-    "repetitions=1",
-    "--set",
-    "window=2s",
-];
+const SHORT: [&str; 6] =
+    ["--set", "sizes=16MiB,64MiB,128MiB", "--set", "repetitions=1", "--set", "window=2s"];
 
 /// A line of progress.
 #[derive(Debug, Deserialize)]

@@ -115,7 +115,8 @@ fn drives(form: Form) -> Vec<String> {
 }
 
 /// Built-in drives whose TRIM and spare area are drawn: a mode of TRIM, 10 us to 100 ms for a
-/// command, 1 ms to 4 s for a GiB, and 4 to 28 % of over-provisioning.
+/// command, 1 ms to 4 s for a GiB, and 7 to 28 % of over-provisioning: with less, a drive with a dynamic SLC
+/// cache is none.
 fn drawn(rng: &mut Rng) -> Vec<String> {
     let of = |rng: &mut Rng, many: &[&'static str]| many[index(rng.below(many.len() as u64))];
     // Each power of two from the least is as likely as any other.
@@ -128,7 +129,7 @@ fn drawn(rng: &mut Rng) -> Vec<String> {
         let mode = of(rng, &["background", "queued", "blocking"]);
         let command = between(rng, 10, 13);
         let gib = between(rng, 1, 12);
-        let spare = of(rng, &["4", "7", "12", "20", "28"]);
+        let spare = of(rng, &["7", "9", "12", "20", "28"]);
         let mut drive = format!(
             "{base},trim.mode={mode},trim.command={command}us,trim.per_gib_mapped={gib}ms,\
              drive.over_provisioning={spare}%"
