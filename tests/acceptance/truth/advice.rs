@@ -115,8 +115,8 @@ fn drives(form: Form) -> Vec<String> {
 }
 
 /// Built-in drives whose TRIM and spare area are drawn: a mode of TRIM, 10 us to 100 ms for a
-/// command, 1 ms to 4 s for a GiB, and 7 to 28 % of over-provisioning: with less, a drive with a dynamic SLC
-/// cache is none.
+/// command, 1 ms to 4 s for a GiB, and 7 to 28 % of over-provisioning, as a dynamic SLC cache needs
+/// more than 4.
 fn drawn(rng: &mut Rng) -> Vec<String> {
     let of = |rng: &mut Rng, many: &[&'static str]| many[index(rng.below(many.len() as u64))];
     // Each power of two from the least is as likely as any other.

@@ -101,8 +101,8 @@ fn every_profile_runs_and_its_sequential_rates_are_those_of_its_narrowest_part()
         let part = (0, SIZE / share / LARGE * LARGE);
         let written = rate(&mut target, 32, over(part, LARGE, BlockCommand::write));
         assert_near(&format!("{name}, writes, MB/s"), written, writes, 0.06);
-        // What is still in the buffer keeps the dies of a slow drive from reading. A flush leaves it
-        // there where it is safe from power cuts.
+        // What is still in the buffer keeps the dies of a slow drive from reading. A flush leaves
+        // it there where it is safe from power cuts.
         let rested = target.now() + Nanos::from_secs(1);
         target.reap(rested, &mut Vec::new());
         let read = rate(&mut target, 32, over(part, LARGE, BlockCommand::Read));
