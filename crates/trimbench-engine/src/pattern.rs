@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use trimbench_core::Ppm;
 use trimbench_core::rng::Rng;
+use trimbench_core::units::rounded;
 
 #[cfg(test)]
 mod tests;
@@ -66,9 +67,10 @@ impl FromStr for Pattern {
     fn from_str(text: &str) -> Result<Self, String> {
         let zipf = |exponent: &str| {
             let given = exponent.parse::<f64>().ok()? * 1_000.0;
-            let whole = |it: &u32| (f64::from(*it) - given).abs() < 1e-6;
-            let thousandths = EXPONENTS.into_iter().find(whole)?;
-            Some(Self::Zipf { thousandths })
+            let thousandths = u32::try_from(rounded(given)).ok()?;
+            let is_whole = (f64::from(thousandths) - given).abs() < 1e-6;
+            let is_known = is_whole && EXPONENTS.contains(&thousandths);
+            is_known.then_some(Self::Zipf { thousandths })
         };
         let hot = |shares: &str| {
             let inner = shares.strip_suffix(SCATTERED);
@@ -220,7 +222,7 @@ impl Zipf {
             let accepted =
                 rank - value <= self.sure || under >= self.integral(rank + 0.5) - self.height(rank);
             if accepted {
-                return trimbench_core::units::rounded(rank);
+                return rounded(rank);
             }
         }
     }

@@ -91,21 +91,9 @@ impl Plan {
             );
             return Err(Failure::usage(error).with_hint("name it with `--target` as well"));
         }
-        let (verdicts, texts) = verdict_limits(&args.limits)?;
-        let (limits, demands) = limits(&texts, &sessions)?;
-        Ok(Self {
-            seed: args.seed,
-            targets: named_targets(args, &sessions),
-            sessions,
-            limits,
-            verdicts,
-            demands,
-            consent: consent(args),
-            purge: args.purge,
-            assumed_rate: assumed_rate(args)?,
-            jobs: jobs(args),
-            named: !args.methods.is_empty(),
-        })
+        let targets = named_targets(args, &sessions);
+        let named = !args.methods.is_empty();
+        Ok(Self { targets, named, ..Self::of(args.seed, sessions, args)? })
     }
 
     /// Refuses traces that cannot be replayed, before anything is begun.
@@ -126,6 +114,11 @@ impl Plan {
             let preset = preset(&session.preset)?;
             sessions.push(Session::new(target, method, preset, &session.options)?);
         }
+        Self::of(seed, sessions, args)
+    }
+
+    /// These sessions, whose targets and methods nobody named.
+    fn of(seed: u64, sessions: Vec<Session>, args: &RunArgs) -> Result<Self, Failure> {
         let (verdicts, texts) = verdict_limits(&args.limits)?;
         let (limits, demands) = limits(&texts, &sessions)?;
         Ok(Self {
