@@ -255,6 +255,11 @@ pub(crate) struct RunArgs {
     /// and the progress bar say, as `1200MB`; no result depends on it [default: 500MB].
     #[arg(long, value_name = "BYTES")]
     pub(crate) assumed_rate: Option<Bytes>,
+    /// Forecast the time of methods on real targets by what they took in the earlier run in DIR: a
+    /// short one of the same methods on the same targets meets their waits for discards, which
+    /// nothing else tells; no result depends on it.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) timed_by: Option<PathBuf>,
     /// Number of emulated drives to measure at the same time, as far as memory allows; no result
     /// depends on it [default: one for each processor].
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]

@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::report::Exports;
 use crate::run::{fresh_record, program, run as run_plan};
-use crate::store::{Host, Store};
+use crate::store::{Host, SessionTime, Store};
 
 /// Where runs go without `--output`.
 const RUNS: &str = "trimbench-runs";
@@ -53,7 +53,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     // What is left behind is cleaned at the next start.
     let interrupt = interrupt(answer, || {})?;
     let started = now();
-    save_host(&store, started, None)?;
+    // Those of a resumed run that were done by then are known.
+    let mut times = store.session_times();
+    let begun: Vec<bool> = record.sessions.iter().map(|it| !it.steps.is_empty()).collect();
+    save_host(&store, (started, None), &times)?;
     let mut progress = Progress::begin(&plan, args.progress, !args.no_report);
     let ended = run_plan(&plan, &mut record, &store, (format, &progress), &interrupt);
     progress.closes("writing the report");
@@ -70,7 +73,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
             .into_iter()
             .filter_map(Result::err)
             .collect();
-    failures.extend(save_host(&store, started, Some(now())).err());
+    let whole = |time: &SessionTime| !begun.get(time.index).is_some_and(|begun| *begun);
+    times.extend(progress.session_times().into_iter().filter(whole));
+    failures.extend(save_host(&store, (started, Some(now())), &times).err());
     if kept {
         note(&format!("kept in {}", store.whereabouts().display()));
     }
@@ -282,13 +287,18 @@ fn judged(record: &RunRecord, outcome: &LimitOutcome) -> JudgedLimit {
     }
 }
 
-fn save_host(store: &Store, started: f64, ended: Option<f64>) -> Result<(), Failure> {
+fn save_host(
+    store: &Store,
+    (started, ended): (f64, Option<f64>),
+    sessions: &[SessionTime],
+) -> Result<(), Failure> {
     let host = Host {
         command: std::env::args_os().map(to_text).collect(),
         started_unix_s: started,
         ended_unix_s: ended,
         debug_build: cfg!(debug_assertions),
         environment: trimbench_linux::environment(&store.whereabouts()).unwrap_or_default(),
+        sessions: sessions.to_vec(),
     };
     store.save_host(&host)
 }

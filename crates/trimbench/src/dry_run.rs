@@ -193,7 +193,7 @@ impl Session {
             fact(text, "profile", &drive.profile().summary);
             fact(text, "provenance", &drive.profile().provenance.to_string());
         }
-        let demand = self.describe_demand(text, &outlook, plan.assumed_rate)?;
+        let demand = self.describe_demand(text, &outlook, plan)?;
         if let Some((drive, count)) = outlook.drives {
             self.describe_memory(text, drive, count);
         }
@@ -254,15 +254,15 @@ impl Session {
         &self,
         text: &mut String,
         outlook: &Outlook<'_>,
-        rate: u64,
+        plan: &Plan,
     ) -> Option<Demand> {
-        let of = outlook.measure();
+        let (of, rate) = (outlook.measure(), plan.assumed_rate);
         let demand = match &self.target {
             target if target.is_filesystem() => Ok(self.method.demand_on_filesystems(of, rate)),
             _ => self.method.demand_with_traces(of, rate, &TraceFiles),
         };
         let Demand { written, time } = match demand {
-            Ok(demand) => demand,
+            Ok(demand) => plan.paced(self, demand),
             Err(error) => {
                 fact(text, "refused", &Failure::from(error).message());
                 return None;
@@ -293,9 +293,20 @@ impl Session {
             );
             fact(text, "on drives", &below);
         }
-        let clock = if outlook.drives.is_some() { "virtual" } else { "wall" };
         let (span, rate) = (rough_span(time), rough_bytes(Bytes(rate)));
-        fact(text, "time", &format!("about {span} of {clock} time, at {rate} a second (assumed)"));
+        let at = format!("{rate} a second (assumed)");
+        let told = match plan.timed_by.pace(&self.planned) {
+            _ if outlook.drives.is_some() => format!("about {span} of virtual time, at {at}"),
+            Some(pace) => {
+                let times = rough_ratio(pace);
+                format!("about {span} of wall time, {times} times as long as at {at}: as before")
+            }
+            None => format!(
+                "about {span} of wall time, at {at}; what waits for discards comes on top \
+                 (`--timed-by` the directory of a short run on the same target knows it)"
+            ),
+        };
+        fact(text, "time", &told);
         Some(Demand { written, time })
     }
 }

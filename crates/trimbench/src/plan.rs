@@ -6,13 +6,14 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
-use trimbench_core::Bytes;
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
 use trimbench_core::settings::SettingError;
 use trimbench_core::text::to_text;
+use trimbench_core::{Bytes, Nanos};
 use trimbench_devices::{Consent, EmulatedSpec, PurgeChoice, TargetSpec, holds_file};
 use trimbench_engine::{
-    ASSUMED_RATE, Method, MethodDefinition as _, MethodError, MethodInfo, Preset, ResolvedMethod,
+    ASSUMED_RATE, Demand, Method, MethodDefinition as _, MethodError, MethodInfo, Preset,
+    ResolvedMethod,
 };
 use trimbench_methods::postmark::Postmark;
 use trimbench_methods::{BY_NAME_ONLY, METHODS};
@@ -26,6 +27,9 @@ use crate::failure::Failure;
 use crate::ideal::ideal_device;
 use crate::misuse::means_all;
 use crate::trace::TraceFiles;
+use timed_by::TimedBy;
+
+mod timed_by;
 
 /// Emulated drives of a run without `--target`: the first of the built-in profiles.
 const DEFAULT_DRIVES: usize = 4;
@@ -65,6 +69,8 @@ pub(crate) struct Plan {
     pub(crate) purge: PurgeChoice,
     /// Bytes a second that targets are assumed to read and write.
     pub(crate) assumed_rate: u64,
+    /// An earlier run that forecasts of time go by.
+    pub(crate) timed_by: TimedBy,
     /// How many emulated drives are measured at a time, at least one.
     pub(crate) jobs: usize,
     /// The methods were named: one that does not fit its target is an error then, and left out
@@ -109,10 +115,7 @@ impl Plan {
     ) -> Result<Self, Failure> {
         let mut sessions = Vec::new();
         for session in planned {
-            let method = methods(std::slice::from_ref(&session.method))?[0];
-            let target = TargetSpec::parse(&session.target, None)?;
-            let preset = preset(&session.preset)?;
-            sessions.push(Session::new(target, method, preset, &session.options)?);
+            sessions.push(Session::recorded(session)?);
         }
         Self::of(seed, sessions, args)
     }
@@ -121,6 +124,11 @@ impl Plan {
     fn of(seed: u64, sessions: Vec<Session>, args: &RunArgs) -> Result<Self, Failure> {
         let (verdicts, texts) = verdict_limits(&args.limits)?;
         let (limits, demands) = limits(&texts, &sessions)?;
+        let (consent, assumed_rate) = (consent(args), assumed_rate(args)?);
+        let timed_by = match &args.timed_by {
+            Some(directory) => TimedBy::read(directory, &consent, assumed_rate)?,
+            None => TimedBy::default(),
+        };
         Ok(Self {
             seed,
             targets: Vec::new(),
@@ -128,12 +136,20 @@ impl Plan {
             limits,
             verdicts,
             demands,
-            consent: consent(args),
+            consent,
             purge: args.purge,
-            assumed_rate: assumed_rate(args)?,
+            assumed_rate,
+            timed_by,
             jobs: jobs(args),
             named: false,
         })
+    }
+
+    /// What a session takes, in the time that an earlier run makes likely.
+    pub(crate) fn paced(&self, session: &Session, demand: Demand) -> Demand {
+        let pace = self.timed_by.pace(&session.planned);
+        let time = pace.map(|pace| Nanos::from_seconds(demand.time.seconds() * pace));
+        Demand { time: time.unwrap_or(demand.time), ..demand }
     }
 }
 
@@ -166,6 +182,13 @@ impl Session {
     fn fits_devices(&self) -> bool {
         let capacity = self.target.emulated_drive().map(EmulatedSpec::capacity);
         self.method.fits(&ideal_device(capacity.unwrap_or(Bytes(u64::MAX)))).is_ok()
+    }
+
+    /// As a record has it.
+    pub(crate) fn recorded(planned: &PlannedSession) -> Result<Self, Failure> {
+        let method = methods(std::slice::from_ref(&planned.method))?[0];
+        let target = TargetSpec::parse(&planned.target, None)?;
+        Self::new(target, method, preset(&planned.preset)?, &planned.options)
     }
 
     fn new(

@@ -21,6 +21,7 @@ use self::estimate::{Estimate, SessionCost};
 use crate::args::ProgressKind;
 use crate::output::{error_line, note, progress_style, progress_terminal, set_bar};
 use crate::plan::Plan;
+use crate::store::SessionTime;
 
 mod estimate;
 #[cfg(test)]
@@ -97,6 +98,7 @@ impl Progress {
     pub(crate) fn begin(plan: &Plan, kind: ProgressKind, page: bool) -> Self {
         let costs = plan.sessions.iter().map(|session| {
             let demand = session.rough_demand(&plan.consent, plan.assumed_rate);
+            let demand = demand.map(|demand| plan.paced(session, demand));
             let method = session.info.id;
             match (demand, session.target.emulated_drive()) {
                 (Some(demand), Some(_)) => SessionCost::emulated(method, demand.written.0),
@@ -165,6 +167,11 @@ impl Progress {
         let now = shown.elapsed();
         shown.estimate.end(index, left_out, now);
         shown.live = Live::default();
+    }
+
+    /// How long the sessions on real targets took that have ended.
+    pub(crate) fn session_times(&self) -> Vec<SessionTime> {
+        self.shared.lock().estimate.real_times()
     }
 
     /// What is done after the sessions.

@@ -45,6 +45,18 @@ pub(crate) struct Host {
     pub(crate) ended_unix_s: Option<f64>,
     pub(crate) debug_build: bool,
     pub(crate) environment: BTreeMap<String, String>,
+    /// How long sessions on real targets took; absent in runs of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sessions: Vec<SessionTime>,
+}
+
+/// How long a session took that was begun and ended by one run.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(crate) struct SessionTime {
+    /// Its place in the plan.
+    pub(crate) index: usize,
+    /// Seconds of wall time.
+    pub(crate) took_s: f64,
 }
 
 impl Store {
@@ -184,14 +196,23 @@ impl Store {
     /// What is true of the machine and time of an earlier run, as keys and texts; empty where it is
     /// not known. No figure depends on it.
     pub(crate) fn host(&self) -> BTreeMap<String, String> {
-        let bytes = self.directory.read(OsStr::new(HOST)).unwrap_or_default();
-        let Ok(host) = serde_json::from_slice::<Host>(&bytes) else { return BTreeMap::new() };
+        let Some(host) = self.kept_host() else { return BTreeMap::new() };
         let mut texts = host.environment;
         let command: Vec<String> =
             host.command.iter().map(|word| shell_word(from_text(word))).collect();
         texts.insert("command".to_owned(), command.join(" "));
         texts.insert("debug-build".to_owned(), host.debug_build.to_string());
         texts
+    }
+
+    /// How long the sessions of an earlier run took, as far as it says so.
+    pub(crate) fn session_times(&self) -> Vec<SessionTime> {
+        self.kept_host().map_or_else(Vec::new, |host| host.sessions)
+    }
+
+    fn kept_host(&self) -> Option<Host> {
+        let bytes = self.directory.read(OsStr::new(HOST)).ok()?;
+        serde_json::from_slice(&bytes).ok()
     }
 
     /// Writes what is true of this machine and this time.

@@ -68,7 +68,7 @@ pub(super) const TRUTH: &[ClaimRow] = &[
         bar: "`delete-stall`, `postmark`, `delete-storm` in a directory and `trim-sweep`, \
               `idle-trim`, `recovery` on an image of 2 GiB: valid, or refused with the reason; \
               the bytes that the dry run forecasts at most 20 % off, its time (at the rate that \
-              `dd` finds) at most 20 % off; \
+              `dd` finds, as a shorter run took) at most 20 % off; \
               `delete-stall` and `idle-trim` agree on the seconds a GB within their intervals, or \
               docs/methods/README.md says why not. Needs a calm disk, and root",
         tier: Tier::Evidence,

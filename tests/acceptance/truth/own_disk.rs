@@ -15,15 +15,20 @@ use crate::acceptance::{Bar, Context, Finding, Raw};
 #[cfg(test)]
 mod tests;
 
-/// A run: its name, which is its method, and its options.
-type OwnRun = (&'static str, &'static [&'static str]);
+/// A run: its name, which is its method, its options, and those of a shorter one, by whose time
+/// that of the run is foretold.
+type OwnRun = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const IN_DIRECTORY: [OwnRun; 3] = [
-    ("delete-stall", &["sizes=64MiB,256MiB,512MiB"]),
-    ("postmark", &[]),
-    ("delete-storm", &["file-size=128MiB"]),
+    ("delete-stall", &["sizes=64MiB,128MiB,256MiB"], &["sizes=64MiB", "repetitions=1"]),
+    ("postmark", &[], &["repetitions=1"]),
+    ("delete-storm", &["file-size=128MiB"], &["file-size=64MiB"]),
 ];
-const ON_IMAGE: [OwnRun; 3] = [("trim-sweep", &[]), ("idle-trim", &[]), ("recovery", &[])];
+const ON_IMAGE: [OwnRun; 3] = [
+    ("trim-sweep", &[], &["commands=50"]),
+    ("idle-trim", &[], &["repetitions=1"]),
+    ("recovery", &[], &["span=512MiB"]),
+];
 /// What of these the short form runs.
 const SHORT: [&str; 2] = ["postmark", "idle-trim"];
 /// The image's size.
@@ -52,12 +57,12 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let rate = written_rate(context, &image)?;
     let rate = rate.as_str();
     let wanted = |name: &str| !context.is_short() || SHORT.contains(&name);
-    for (name, options) in IN_DIRECTORY.into_iter().filter(|run| wanted(run.0)) {
-        both(context, (name, options), disk.path(), (records.path(), rate, &[]))?;
+    for run in IN_DIRECTORY.into_iter().filter(|run| wanted(run.0)) {
+        foretold(context, run, disk.path(), (records.path(), rate, &[]))?;
     }
     let destroy = ["--destroy", image.to_str().context("a path of UTF-8")?];
-    for (name, options) in ON_IMAGE.into_iter().filter(|run| wanted(run.0)) {
-        both(context, (name, options), &image, (records.path(), rate, &destroy))?;
+    for run in ON_IMAGE.into_iter().filter(|run| wanted(run.0)) {
+        foretold(context, run, &image, (records.path(), rate, &destroy))?;
     }
     let page = fs::read_to_string(context.repository().root().join(PAGE)).context("read a page")?;
     fs::write(context.folder().join("page.md"), page).context("keep the page")
@@ -77,15 +82,19 @@ fn written_rate(context: &Context<'_>, image: &Path) -> Result<String> {
     Ok(Bytes(rounded(IMAGE.0 as f64 / median)).to_string())
 }
 
-/// The dry run, then the run itself.
-fn both(
+/// The shorter run, the dry run, then the run itself.
+fn foretold(
     context: &Context<'_>,
-    (name, options): OwnRun,
+    (name, options, shorter): OwnRun,
     target: &Path,
     (records, rate, more): (&Path, &str, &[&str]),
 ) -> Result<()> {
+    let earlier = records.join(format!("{name}-shorter"));
+    let mut short = context.run(name, target, shorter)?;
+    short.args(more).arg("--output").arg(&earlier);
+    context.capture(&format!("{name}-shorter"), &mut short)?;
     let mut dry = context.run(name, target, options)?;
-    dry.args(more).args(["--dry-run", "--assumed-rate", rate]);
+    dry.args(more).args(["--dry-run", "--assumed-rate", rate, "--timed-by"]).arg(&earlier);
     context.capture(&format!("{name}-forecast"), &mut dry)?;
     let mut run = context.run(name, target, options)?;
     run.args(more).arg("--output").arg(records.join(name));
@@ -105,7 +114,7 @@ fn both(
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let runs = IN_DIRECTORY.into_iter().chain(ON_IMAGE);
-    for (name, _) in runs.filter(|run| !raw.is_short() || SHORT.contains(&run.0)) {
+    for (name, ..) in runs.filter(|run| !raw.is_short() || SHORT.contains(&run.0)) {
         findings.extend(valid_and_foretold(raw, name)?);
     }
     if !raw.is_short() {

@@ -15,6 +15,8 @@
 
 use trimbench_engine::Stage;
 
+use crate::store::SessionTime;
+
 #[cfg(test)]
 mod tests;
 
@@ -89,7 +91,8 @@ struct Said {
     share: f64,
     /// What was left, in seconds of the target's clock.
     left: f64,
-    /// Steps that were not done.
+    /// Steps that were done, and that were not.
+    done: usize,
     open: usize,
 }
 
@@ -124,7 +127,7 @@ impl Estimate {
         let (done, left) = (stage.now.since_start().seconds(), stage.left.seconds());
         let share = if done + left > 0.0 { done / (done + left) } else { 0.0 };
         let open = stage.total.saturating_sub(stage.done).max(1);
-        running.said = Some(Said { at: now, share, left, open });
+        running.said = Some(Said { at: now, share, left, done: stage.done, open });
     }
 
     pub(super) fn end(&mut self, index: usize, left_out: bool, now: f64) {
@@ -152,6 +155,15 @@ impl Estimate {
         let ended = |state: &State| matches!(state, State::Ended { .. } | State::LeftOut);
         let ended = self.sessions.iter().filter(|(_, state)| ended(state)).count();
         (ended, self.sessions.len())
+    }
+
+    /// How long the sessions on real targets took that have ended.
+    pub(super) fn real_times(&self) -> Vec<SessionTime> {
+        let time = |(index, (cost, state)): (usize, &(SessionCost, State))| match state {
+            State::Ended { took } if !cost.emulated => Some(SessionTime { index, took_s: *took }),
+            _ => None,
+        };
+        self.sessions.iter().enumerate().filter_map(time).collect()
     }
 
     /// What is left of the whole run at `now`, in seconds.
@@ -206,11 +218,12 @@ impl Estimate {
                 } else {
                     said.left
                 };
-                // While a step runs, its time passes. If it is overdue, those behind it are taken
-                // to be late as well, by half as much.
+                // While a step runs, its time passes. If it is overdue, the mean of all steps was
+                // too low, the plan's own guess being one more of them.
                 let (step, behind) = (left / said.open as f64, (said.open - 1) as f64);
                 let took = now - said.at;
-                let late = if cost.emulated { 0.0 } else { (took - step).max(0.0) / 2.0 };
+                let seen = (said.done + 2) as f64;
+                let late = if cost.emulated { 0.0 } else { (took - step).max(0.0) / seen };
                 (step - took).max(0.0) + behind * (step + late)
             }
         }

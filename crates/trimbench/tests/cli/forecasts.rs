@@ -220,3 +220,44 @@ fn the_time_is_foretold_for_the_rate_that_is_assumed() {
     let ratio = seconds(&slow) / seconds(&fast);
     assert!((3.5..4.5).contains(&ratio), "{slow} and {fast}");
 }
+
+/// A run of the same method on the same target says how long another takes there; one on emulated
+/// drives says nothing of it, and nothing of other targets.
+#[test]
+fn the_time_is_foretold_by_that_of_an_earlier_run() {
+    const TEST: &str = "forecasts::the_time_is_foretold_by_that_of_an_earlier_run";
+    if !requires(TEST, &[Root]) {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let place = folder.path().join("place");
+    std::fs::create_dir(&place).unwrap();
+    let target = place.to_str().unwrap();
+    let run = |more: &[&str]| {
+        let run = ["run", "postmark", "--set", "number=20", "--set", "transactions=20"];
+        trimbench(folder.path(), &[&run, more].concat())
+    };
+    let once = run(&["--target", target, "--set", "repetitions=1", "--output", "once"]);
+    assert!(matches!(code(&once), Some(0 | 4)), "{}", stderr(&once));
+    let host: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("once/host.json")).unwrap())
+            .unwrap();
+    let took = host["sessions"][0]["took_s"].as_f64().unwrap();
+
+    let more = ["--target", target, "--set", "repetitions=4", "--dry-run", "--timed-by", "once"];
+    let told = run(&more);
+    assert_eq!(code(&told), Some(0), "{}", stderr(&told));
+    let plan = stdout(&told);
+    let line = plan.lines().find(|line| line.trim_start().starts_with("time")).unwrap();
+    let seconds: f64 = line.split_whitespace().nth(2).unwrap().parse().unwrap();
+    assert!(line.ends_with("as before"), "{line}");
+    assert!((0.0..1.0).contains(&(seconds - 4.0 * took)), "{line}, of {took} s once");
+
+    let elsewhere = run(&["--target", folder.path().to_str().unwrap(), "--dry-run"]);
+    assert!(stdout(&elsewhere).contains("comes on top"), "{}", stdout(&elsewhere));
+    let on_drive = ["--target", "ext4:sim:vendor2", "--output", "drive"];
+    assert!(matches!(code(&run(&on_drive)), Some(0 | 4)));
+    let refused = run(&["--target", target, "--dry-run", "--timed-by", "drive"]);
+    assert_eq!(code(&refused), Some(2));
+    assert!(stderr(&refused).contains("does not say how long a session took"), "{refused:?}");
+}

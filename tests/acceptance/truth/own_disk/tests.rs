@@ -18,7 +18,7 @@ fn measured(id: &str, (low, high): (f64, f64)) -> Session {
 /// with this code and these words; `idle-trim` found this, and the page says so.
 fn failed(name: &str, run: (f64, u64, i32, &str), idle: (f64, f64), page: &str) -> Vec<String> {
     let planted = Planted::new();
-    for (other, _) in IN_DIRECTORY.into_iter().chain(ON_IMAGE) {
+    for (other, ..) in IN_DIRECTORY.into_iter().chain(ON_IMAGE) {
         let (seconds, bytes, code, words) =
             if other == name { run } else { (20.0, 1_500_000_000, 0, "") };
         planted.capture(&format!("{other}-forecast"), 0, FORECAST);
