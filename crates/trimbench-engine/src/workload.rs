@@ -11,10 +11,12 @@ use crate::area::Area;
 use crate::pattern::{Pattern, Places};
 
 mod issuing;
+mod zones;
 #[cfg(test)]
 mod tests;
 
 pub use issuing::{InTurn, IssuePace, Issuing};
+pub use zones::{ActiveZones, ZoneWrites};
 
 /// Bytes of one write when something is filled.
 pub const FILL_PIECE: Bytes = Bytes::mib(1);

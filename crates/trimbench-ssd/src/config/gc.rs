@@ -2,12 +2,14 @@
 
 use trimbench_core::settings::IfUnset::{Absent, Required};
 use trimbench_core::settings::{Scalar as _, default_to, described, optional, parsed, true_false};
-use trimbench_core::{Nanos, Ppm, settings};
+use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
-use super::{DriveConfigError, SsdConfig, require};
+use super::{DriveConfigError, SsdConfig, UNIT_BYTES, require};
 
 /// More choices than any collector draws.
 const CHOICES_MAX: u32 = 1_024;
+/// Mapping units that the collector looks at together.
+const UNITS_OF_WORD: u64 = 64;
 
 /// Which closed superblock is collected next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +58,13 @@ settings! {
         /// `nand.read`. A collector that reads page by page, and checks and decodes what it moves,
         /// is slower than the host's reads
         pub read: Option<Nanos> = "collector.read", Absent, optional(described("at most 1h"));
+        /// bytes of a page that one read by garbage collection covers, where it reads only the
+        /// pages of a program operation that hold something valid, one after the other; where it
+        /// is not set, all of the operation. A collector that reads page by page pays less for
+        /// victims that hold little
+        pub read_bytes: Option<Bytes> = "collector.read_bytes", Absent,
+            optional(described("a power of two, at least 4KiB, at most a program operation and \
+                256KiB"));
         /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
         /// in idle time, collects until this share of all superblocks is free
@@ -75,6 +84,21 @@ impl GcConfig {
                 "collector.policy",
                 count,
                 "1 to 1024 choices",
+            )?;
+        }
+        if let Some(bytes) = self.read_bytes {
+            let most = config.geometry.program_bytes.0.min(UNITS_OF_WORD * UNIT_BYTES);
+            require(
+                bytes.0.is_power_of_two() && (UNIT_BYTES..=most).contains(&bytes.0),
+                "collector.read_bytes",
+                bytes,
+                "a power of two, at least 4KiB, at most a program operation and 256KiB",
+            )?;
+            require(
+                config.compression.is_none(),
+                "collector.read_bytes",
+                bytes,
+                "absent where there is compression: pages then begin anywhere",
             )?;
         }
         let alone = config.slc_cache.is_none() && config.compression.is_none();
