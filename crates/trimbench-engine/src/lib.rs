@@ -53,7 +53,7 @@ pub use slots::{Permit, Slots};
 pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};
 pub use steady::{Criterion, SteadyVerdict};
 pub use workload::{
-    ActiveZones, Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing, OpenLoop,
-    PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,
+    ActiveZones, Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing,
+    OpenLoop, PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,
     ZoneWrites,
 };

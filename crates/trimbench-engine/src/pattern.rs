@@ -7,9 +7,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use trimbench_core::{Bytes, Ppm};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::rounded;
+use trimbench_core::{Bytes, Ppm};
 
 #[cfg(test)]
 mod tests;

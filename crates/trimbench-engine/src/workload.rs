@@ -11,9 +11,9 @@ use crate::area::Area;
 use crate::pattern::{Pattern, Places};
 
 mod issuing;
-mod zones;
 #[cfg(test)]
 mod tests;
+mod zones;
 
 pub use issuing::{InTurn, IssuePace, Issuing};
 pub use zones::{ActiveZones, ZoneWrites};

@@ -29,9 +29,19 @@ mod tests;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owed {
     /// So many pages of a program group, with so many valid units.
-    Read { cells: Cells, die: u32, pages: u32, units: u32 },
-    Program { cells: Cells, die: u32 },
-    Erase { die: u32 },
+    Read {
+        cells: Cells,
+        die: u32,
+        pages: u32,
+        units: u32,
+    },
+    Program {
+        cells: Cells,
+        die: u32,
+    },
+    Erase {
+        die: u32,
+    },
 }
 
 impl Owed {

@@ -22,6 +22,9 @@ pub enum VictimPolicy {
     /// The one with the most `age (1 - u) / 2u`, the first of equals: u is the valid share, age
     /// counts the superblocks that were filled since it was. Source: \[KAWA95\].
     CostBenefit,
+    /// The same with the square root of the age: between greedy, which knows no age, and
+    /// cost-benefit. Ours; data that is left alone comes apart from other data more slowly.
+    CostBenefitRoot,
     /// The one with the fewest valid units of so many drawn at random, with replacement. In
     /// [1, 1024]; 1 is a random choice. Source: \[VHOU13\].
     DChoices(u32),
@@ -35,10 +38,13 @@ impl VictimPolicy {
             None if text == "greedy" => Ok(Self::Greedy),
             None if text == "fifo" => Ok(Self::Fifo),
             None if text == "cost-benefit" => Ok(Self::CostBenefit),
+            None if text == "cost-benefit-root" => Ok(Self::CostBenefitRoot),
             Some((name, count)) if name.trim() == "d-choices" => {
                 u32::parse(count.trim()).map(Self::DChoices)
             }
-            _ => Err(format!("`{text}` is not one of greedy, fifo, cost-benefit, d-choices=N")),
+            _ => Err(format!(
+                "`{text}` is not one of greedy, fifo, cost-benefit, cost-benefit-root, d-choices=N"
+            )),
         }
     }
 }
@@ -49,8 +55,8 @@ settings! {
     pub struct GcConfig(values) {
         /// garbage collection: which superblock is collected
         pub policy: VictimPolicy = "collector.policy", default_to("greedy"),
-            parsed("`greedy`, `fifo`, `cost-benefit` or `d-choices=N`, N 1 to 1024",
-                VictimPolicy::read);
+            parsed("`greedy`, `fifo`, `cost-benefit`, `cost-benefit-root` or `d-choices=N`, N 1 to \
+                1024", VictimPolicy::read);
         /// the host has two write frontiers, one of them for data that is overwritten before it was
         /// ever moved
         pub separate_hot: bool = "collector.separate_hot", default_to("false"), true_false();
@@ -101,6 +107,12 @@ impl GcConfig {
                 "absent where there is compression: pages then begin anywhere",
             )?;
         }
+        require(
+            self.policy != VictimPolicy::CostBenefitRoot || config.compression.is_none(),
+            "collector.policy",
+            "cost-benefit-root",
+            "another one where there is compression",
+        )?;
         let alone = config.slc_cache.is_none() && config.compression.is_none();
         require(
             !self.separate_hot || alone,

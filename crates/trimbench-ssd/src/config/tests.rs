@@ -54,7 +54,10 @@ fn every_value_out_of_range_is_named() {
         (reading(12 << 10), "collector.read_bytes"),
         (reading(128 << 10), "collector.read_bytes"),
         (
-            SsdConfig { compression: Some(CompressionConfig { floor: Ppm(100_000) }), ..reading(4_096) },
+            SsdConfig {
+                compression: Some(CompressionConfig { floor: Ppm(100_000) }),
+                ..reading(4_096)
+            },
             "absent where there is compression",
         ),
         (collected(VictimPolicy::DChoices(0), false), "collector.policy"),

@@ -53,7 +53,7 @@ fn a_collector_that_reads_pages_owes_one_read_for_each_with_something_valid() {
     for (bytes, pages) in [
         (None, [1, 1, 1, 1, 1]),
         (Some(64), [1, 1, 1, 1, 1]),
-        (Some(16), [1, 2, 1, 4, 1]),
+        (Some(16), [1, 1, 1, 4, 1]),
         (Some(4), [1, 2, 1, 16, 4]),
     ] {
         let (_, mut mapping, nand) = nearly_full();

@@ -173,7 +173,7 @@ fn metadata_counts_in_what_the_drive_says_and_nowhere_else() {
     let worn = |metadata: Ppm| {
         let mut target = drive(SsdConfig { metadata, ..plain() });
         let commands = (0..64).map(|unit| BlockCommand::write(units(unit * 16, 16)));
-        let ended = run_in_turn(&mut target, 4, commands.collect()).last().map(|it| it.at);
+        let ended = run_in_turn(&mut target, 4, commands).last().map(|it| it.at);
         let wear = target.model_mut().wear().unwrap();
         (wear.host_written.0, wear.media_written.0, ended)
     };
