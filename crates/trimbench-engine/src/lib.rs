@@ -30,6 +30,7 @@ pub mod steady;
 )]
 pub mod testing;
 pub mod workload;
+pub mod zones;
 
 pub use area::{Area, DeviceArea, FileArea};
 pub use churn::{Churn, ChurnFiles};
@@ -53,7 +54,7 @@ pub use slots::{Permit, Slots};
 pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};
 pub use steady::{Criterion, SteadyVerdict};
 pub use workload::{
-    ActiveZones, Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing,
-    OpenLoop, PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,
-    ZoneWrites,
+    Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing, OpenLoop,
+    PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,
 };
+pub use zones::{ActiveZones, ZoneWrites};

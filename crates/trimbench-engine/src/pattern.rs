@@ -175,7 +175,7 @@ impl Places {
     /// # Panics
     /// If there is none, or for zones, whose order is that of [`ZoneWrites`].
     ///
-    /// [`ZoneWrites`]: crate::workload::ZoneWrites
+    /// [`ZoneWrites`]: crate::zones::ZoneWrites
     pub(crate) fn new(pattern: Pattern, count: u64) -> Self {
         assert!(count > 0, "an area has places");
         let scattered = match pattern {

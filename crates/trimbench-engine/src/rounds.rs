@@ -13,7 +13,8 @@ use crate::phase::{Phase, PhaseRunner};
 use crate::runner::Single;
 use crate::series::RateCurve;
 use crate::steady::Criterion;
-use crate::workload::{ActiveZones, ClosedLoop, RandomAccess, ZoneWrites};
+use crate::workload::{ClosedLoop, RandomAccess};
+use crate::zones::{ActiveZones, ZoneWrites};
 
 /// What each round does.
 #[derive(Clone, Copy, Debug)]
