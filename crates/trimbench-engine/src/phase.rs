@@ -105,16 +105,20 @@ impl Phase {
     /// Commands a second, without the discards beside reads and writes; `None` if no time passed.
     pub fn rate(&self) -> Option<f64> {
         let seconds = self.ended.since(self.begun).seconds();
+        (seconds > 0.0).then(|| self.counted() as f64 / seconds)
+    }
+
+    /// Commands without the discards beside others.
+    fn counted(&self) -> u64 {
         let others = self.commands - self.discards;
-        let counted = if others == 0 { self.commands } else { others };
-        (seconds > 0.0).then(|| counted as f64 / seconds)
+        if others == 0 { self.commands } else { others }
     }
 
     /// Notes everything in a step.
     pub fn store(&self, step: &mut Step) {
         let seconds = self.ended.since(self.begun).seconds();
         step.measure("elapsed_s", seconds);
-        step.measure("command_count", self.commands as f64);
+        step.measure("command_count", self.counted() as f64);
         for (key, bytes) in [
             ("read_bytes", self.read),
             ("written_bytes", self.written),
