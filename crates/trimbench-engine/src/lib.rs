@@ -30,6 +30,7 @@ pub mod steady;
 )]
 pub mod testing;
 pub mod workload;
+pub mod zones;
 
 pub use area::{Area, DeviceArea, FileArea};
 pub use churn::{Churn, ChurnFiles};
@@ -41,7 +42,7 @@ pub use method::{
     ResolvedMethod, SessionContext, Stage, check_fit, is_virtual, read_method, run,
 };
 pub use other_load::{NOTICED, OtherLoad};
-pub use pattern::Pattern;
+pub use pattern::{Pattern, Zones};
 pub use phase::{Phase, PhaseRunner, Planned};
 pub use rounds::{Load, LoadLength, RoundLength, Rounds};
 pub use runner::{
@@ -56,3 +57,4 @@ pub use workload::{
     Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing, OpenLoop,
     PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,
 };
+pub use zones::{ActiveZones, ZoneWrites};

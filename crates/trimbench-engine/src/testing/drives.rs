@@ -64,6 +64,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
         },
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
+        metadata: Ppm(0),
         purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
@@ -97,6 +98,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,
             read: None,
+            read_bytes: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),

@@ -38,6 +38,7 @@ pub(crate) fn plain() -> SsdConfig {
         },
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
+        metadata: Ppm(0),
         purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
@@ -51,6 +52,7 @@ pub(crate) fn plain() -> SsdConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,
             read: None,
+            read_bytes: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),
