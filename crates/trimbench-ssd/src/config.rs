@@ -108,6 +108,11 @@ settings! {
         pub resume: Nanos = "suspend.resume", Required, described("at most 1h");
         /// maximum number of reads that go before one operation; further reads wait for its end
         pub reads_max: u32 = "suspend.reads_max", Required, described("at least 1");
+        /// an operation can be interrupted only every so often after its start, as between the
+        /// pulses of a program; 0: at any time
+        pub slice: Nanos = "suspend.slice", default_to("0"), described("at most 1h");
+        /// the transfer of a read goes before all others of its channel that have been reserved
+        pub channel: bool = "suspend.channel", default_to("false"), true_false();
     }
 }
 
@@ -136,6 +141,9 @@ settings! {
         pub command: Nanos = "host.command", Required, described("at most 1h");
         /// fixed latency of each command that occupies nothing: host, link and firmware pipeline
         pub latency: Nanos = "host.latency", Required, described("at most 1h");
+        /// mean of what comes on top of it, exponentially distributed: firmware does not take the
+        /// same time for each command
+        pub jitter: Nanos = "host.jitter", default_to("0"), described("at most 1h");
     }
 }
 
@@ -186,6 +194,10 @@ settings! {
             described("at least one program operation, at most 16GiB");
         /// the buffer survives a power cut, so that a flush is free
         pub power_loss_protection: bool = "drive.power_loss_protection", Required, true_false();
+        /// a place in the buffer is free again when the program of what was in it begins, not when
+        /// it ends: the die's registers hold the data meanwhile. Only with power loss protection
+        pub buffer_frees_early: bool = "drive.buffer_frees_early", default_to("false"),
+            true_false();
         /// how long a secure erase or a format takes
         pub purge: Nanos = "drive.purge", default_to("0"), described("at most 1h");
         /// The host's side.
@@ -379,6 +391,7 @@ impl SsdConfig {
                 "drive.write_buffer",
                 buffer >= self.geometry.program_bytes && buffer <= Bytes::gib(16),
             ),
+            ("drive.buffer_frees_early", !self.buffer_frees_early || self.power_loss_protection),
             ("host.queue_depth", self.host.queue_depth > 0),
             ("host.link_bytes_per_second", self.host.link_rate >= RATE_MIN),
             ("nand.channel_bytes_per_second", self.nand.channel_rate >= RATE_MIN),

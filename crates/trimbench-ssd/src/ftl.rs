@@ -51,6 +51,8 @@ pub(crate) struct Ftl {
     group_mask: u32,
     /// Whether the choice between the two may have changed since it was made.
     reconsider: bool,
+    /// Whether a place in the buffer is free when the program of its group begins.
+    frees_early: bool,
 }
 
 /// What the host's data are divided into: where there are two streams, each has its frontier.
@@ -99,6 +101,7 @@ impl Ftl {
             gc: GarbageCollector::new(config),
             frontier: Frontier::default(),
             parked: Frontier::default(),
+            frees_early: config.buffer_frees_early,
             second: false,
             caching: false,
             group_mask: match config.compression {
@@ -146,7 +149,9 @@ impl Ftl {
         let cells = Cells::of(full.cached);
         let die = nand.die_of(full.group);
         let programmed_at = nand.program(cells, die, full.at, Some(full.group));
-        self.buffer.programmed(full.group, programmed_at);
+        let free_at =
+            if self.frees_early { nand.begun(cells, programmed_at) } else { programmed_at };
+        self.buffer.programmed(full.group, programmed_at, free_at);
     }
 
     /// Where a unit is read from at `now`: its program group, or `None` when no flash is involved

@@ -64,6 +64,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
         },
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
+        buffer_frees_early: false,
         purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
@@ -71,6 +72,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             duplex: LinkDuplex::Half,
             command: Nanos::from_micros(10),
             latency: Nanos::from_micros(20),
+            jitter: Nanos::ZERO,
         },
         trim: TrimConfig {
             mode,
@@ -97,6 +99,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,
             read: None,
+            burst: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),

@@ -50,9 +50,8 @@ fn headline(method: &LatencyUnderLoad, trim_rate: u64, rates: &[&Step]) -> Optio
         let response = p99.or_else(|| step.metric(&class.key("max")));
         response.is_none_or(|response| Nanos::from_seconds(response) <= method.keep)
     };
-    let good = |step: &&&Step| {
-        keeps_up(step) && keeps(Class::Read, step) && keeps(Class::Write, step)
-    };
+    let good =
+        |step: &&&Step| keeps_up(step) && keeps(Class::Read, step) && keeps(Class::Write, step);
     let kept: Vec<&Step> = rates.iter().take_while(good).copied().collect();
     let looked_at = rates.get(..=kept.len()).unwrap_or(rates);
     let value = kept.last().map_or(0.0, |step| offered(step));

@@ -28,7 +28,7 @@ impl RatePoint {
         Metric::member(id, title.to_owned(), unit, direction)
     }
 
-    /// What it is called: `reads at 50 % of the sustained rate`.
+    /// What it is called: `reads at 50 % of sustained`.
     fn title(self, what: &str) -> String {
         format!("{what} at {}{}", self.rate.words(), beside(self.trim_rate))
     }
@@ -72,9 +72,10 @@ fn beside(trim_rate: u64) -> String {
 
 /// Every rate with every TRIM rate, curve by curve.
 pub(super) fn points(method: &LatencyUnderLoad) -> impl Iterator<Item = RatePoint> {
-    method.trim_rates.iter().flat_map(|&trim_rate| {
-        method.rates.iter().map(move |&rate| RatePoint { rate, trim_rate })
-    })
+    method
+        .trim_rates
+        .iter()
+        .flat_map(|&trim_rate| method.rates.iter().map(move |&rate| RatePoint { rate, trim_rate }))
 }
 
 /// All of them.

@@ -37,7 +37,7 @@ impl OfferedRate {
     /// The same for titles.
     pub(super) fn words(self) -> String {
         match self {
-            Self::Percent(percent) => format!("{percent} % of the sustained rate"),
+            Self::Percent(percent) => format!("{percent} % of sustained"),
             Self::PerSecond(rate) => format!("{} a second", trimbench_results::number::count(rate)),
         }
     }
@@ -112,6 +112,10 @@ settings! {
         /// accesses of the warm-up, and of what counts, after which either ends early, {}; `none`
         pub accesses_max: Option<u64> = "accesses-max", presets("100000", "none", "none"),
             or_word("none", within(100, 1_000_000_000_000_u64));
+        /// commands outstanding at the most, {}: one that finds no place waits, and its response
+        /// time counts from its submission, which hides an overload; `none`: no limit
+        pub places: Option<u64> = "places", presets("none", "none", "448"),
+            or_word("none", within(1, 1_000_000_u64));
         /// TRIMs a second beside the reads and writes, separated by commas, {}; a curve for each
         pub trim_rates: Vec<u64> = "trim-rate", presets("0", "0,1,10", "0"),
             ascending(list(within(0, 100_000_u64)));

@@ -3,6 +3,7 @@
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Caveat, Data, Device, LbaRange, Nanos, Ppm};
 use trimbench_results::Step;
+use trimbench_results::number::count;
 
 use super::metrics::{RatePoint, points};
 use super::options::LatencyUnderLoad;
@@ -21,6 +22,8 @@ pub(super) const RATE: &str = "rate";
 /// Bytes and queue depth of sequential writes. Source: \[PTS\], 128 KiB.
 const SEQUENTIAL_PIECE: Bytes = Bytes(128 << 10);
 const SEQUENTIAL_DEPTH: u32 = 32;
+/// A lowest rate beyond this many times what the drive sustains is not worth a try.
+const BEYOND: f64 = 1.2;
 /// With more outstanding than arrive in this part of a rate, it ends.
 const BACKLOG: f64 = 0.1;
 /// But not with fewer than this, and always with more than that: each takes memory.
@@ -91,6 +94,16 @@ impl Loaded<'_, '_> {
                 None => *sustained.insert(self.precondition(span)?),
             };
             rates.sort_by(|a, b| a.per_second(known).total_cmp(&b.per_second(known)));
+            let lowest = rates[0].per_second(known);
+            if lowest > known * BEYOND {
+                let reason = format!(
+                    "its lowest rate, {}, is beyond what the drive sustains, {} accesses a second \
+                     of this mix; give lower `rates`, or shares as `50%`",
+                    count(rounded(lowest)),
+                    count(rounded(known))
+                );
+                return Err(MethodError::Unfit { reason });
+            }
             for rate in rates {
                 let point = RatePoint { rate, trim_rate };
                 if !self.phases.session.is_done(&point.id()) {
@@ -190,15 +203,16 @@ impl Loaded<'_, '_> {
         }
         let rng = phases.rng(&id).split("trims");
         let mut trims = TrimStream::new(trims, point.trim_rate, times.clone(), rng);
-        let arrivals = (per_second + method.reads as f64) * (warm_up + length).seconds();
+        let all = per_second + method.reads as f64;
+        let arrivals = all * (warm_up + length).seconds();
         let most = rounded(arrivals * BACKLOG).clamp(OUTSTANDING.0, OUTSTANDING.1);
         let streams = Several(vec![&mut trims, &mut load, &mut reads]);
-        let mut streams = Limited::new(streams, most);
+        let mut streams = Limited::new(streams, most, method.places);
         let mut seen = SeenRate::new(start + warm_up, length);
         let phase = phases.run(&id, &mut streams, &mut seen)?;
-        let keeps_up = !streams.has_overflowed && seen.keeps_up();
+        let keeps_up = !streams.has_overflowed && seen.keeps_up(all, method.places.is_some());
         let mut step = Step::new(id, RATE);
-        step.set("offered_per_s", per_second + method.reads as f64);
+        step.set("offered_per_s", all);
         step.set("offered_reads_per_s", self.reads_of(per_second));
         step.set("trims_per_s", point.trim_rate as f64);
         if point.trim_rate > 0 {

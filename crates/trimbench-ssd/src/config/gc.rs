@@ -2,7 +2,7 @@
 
 use trimbench_core::settings::IfUnset::{Absent, Required};
 use trimbench_core::settings::{Scalar as _, default_to, described, optional, parsed, true_false};
-use trimbench_core::{Nanos, Ppm, settings};
+use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use super::{DriveConfigError, SsdConfig, require};
 
@@ -56,6 +56,11 @@ settings! {
         /// `nand.read`. A collector that reads page by page, and checks and decodes what it moves,
         /// is slower than the host's reads
         pub read: Option<Nanos> = "collector.read", Absent, optional(described("at most 1h"));
+        /// host data between two bursts in which the flash does all that garbage collection owes
+        /// for them, before the host's programs; where it is not set, each program operation of the
+        /// host pays its share
+        pub burst: Option<Bytes> = "collector.burst", Absent,
+            optional(described("at least a program operation; what goes beyond a superblock means a superblock"));
         /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
         /// in idle time, collects until this share of all superblocks is free
@@ -77,6 +82,12 @@ impl GcConfig {
                 "1 to 1024 choices",
             )?;
         }
+        require(
+            self.burst.is_none_or(|burst| burst >= config.geometry.program_bytes),
+            "collector.burst",
+            self.burst.unwrap_or_default(),
+            "at least a program operation",
+        )?;
         let alone = config.slc_cache.is_none() && config.compression.is_none();
         require(
             !self.separate_hot || alone,

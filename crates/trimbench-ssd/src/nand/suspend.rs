@@ -3,8 +3,9 @@
 //! Model: a read goes before the first operation of its die that has not yet let `reads_max` reads
 //! pass, and behind the reads that passed it earlier. A running operation is interrupted: the die
 //! can read after a pause; the rest of the operation follows the reads and takes longer by
-//! `resume`. An operation that would end before the pause is not interrupted. Garbage-collection
-//! reads and slices of background TRIM cannot be interrupted.
+//! `resume`. An operation that would end before the pause is not interrupted. With `slice` it can be
+//! interrupted only at whole multiples of that after its start, so that the pause begins there.
+//! Garbage-collection reads and slices of background TRIM cannot be interrupted.
 //!
 //! ```text
 //!              read arrives
@@ -113,6 +114,11 @@ impl SuspendingDies {
     }
 }
 
+/// From an operation's age to the next time at which it can be interrupted.
+fn until_slice(age: Nanos, slice: Nanos) -> Nanos {
+    if slice == Nanos::ZERO { slice } else { Nanos(age.0.next_multiple_of(slice.0) - age.0) }
+}
+
 impl Operation {
     /// When a read that comes at `now` can begin before this operation, all before which is over
     /// at `from`; `None` if it cannot. An operation at work is interrupted.
@@ -126,6 +132,7 @@ impl Operation {
                 Kind::Erase => config.erase,
                 Kind::Other => return None,
             };
+            let pause = pause + until_slice(now - self.begin, config.slice);
             if self.end <= now + pause {
                 return None;
             }

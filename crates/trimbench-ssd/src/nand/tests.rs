@@ -32,7 +32,14 @@ fn a_read_of_the_collector_takes_die_and_channel_side_by_side() {
 #[test]
 fn a_die_that_suspends_forgets_what_is_over_though_nobody_reads() {
     let (pause, reads_max) = (Nanos::from_micros(20), 2);
-    let suspend = SuspendConfig { program: pause, erase: pause, resume: pause, reads_max };
+    let suspend = SuspendConfig {
+        program: pause,
+        erase: pause,
+        resume: pause,
+        reads_max,
+        slice: Nanos::ZERO,
+        channel: false,
+    };
     let config = plain();
     let nand = NandTiming { suspend: Some(suspend), ..config.nand };
     let mut nand = Nand::new(&SsdConfig { nand, ..config });

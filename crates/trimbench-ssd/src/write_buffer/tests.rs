@@ -22,11 +22,11 @@ fn a_group_waits_for_the_program_that_had_its_place() {
     assert_eq!(buffer.arrive(positions[2], at(30)), None, "nobody knows when 0 is programmed");
     assert_eq!(buffer.next_leaves_at(), at(10));
     assert_eq!(buffer.leave().map(|full| full.group), Some(0));
-    buffer.programmed(0, at(500));
+    buffer.programmed(0, at(500), at(500));
     assert_eq!(buffer.arrive(positions[2], at(30)), Some(at(500)));
     assert_eq!(buffer.next_leaves_at(), at(20));
     assert_eq!(buffer.leave().map(|full| full.group), Some(1));
-    buffer.programmed(1, at(400));
+    buffer.programmed(1, at(400), at(400));
     // Group 3 has a place at 400, but not before the group ahead of it.
     let last = group(&mut buffer, 3);
     assert_eq!(buffer.arrive(last, at(50)), Some(at(500)));
@@ -40,7 +40,7 @@ fn data_are_in_the_buffer_from_their_write_to_the_end_of_their_program() {
     assert_eq!(buffer.durable_at(position), None);
     buffer.arrive(position, at(10));
     buffer.leave();
-    buffer.programmed(7, at(500));
+    buffer.programmed(7, at(500), at(500));
     assert_eq!(buffer.durable_at(position), Some(at(500)));
     assert!(buffer.holds(7, at(499)) && !buffer.holds(7, at(500)));
     buffer.postponed(7, at(499), at(600));
@@ -56,10 +56,10 @@ fn an_open_group_keeps_its_place_while_others_fill_beside_it() {
     assert_eq!(buffer.arrive(positions[0], at(10)), Some(at(10)));
     assert_eq!(buffer.arrive(positions[1], at(20)), None, "group 1 has the only other place");
     buffer.leave();
-    buffer.programmed(1, at(500));
+    buffer.programmed(1, at(500), at(500));
     assert_eq!(buffer.arrive(positions[1], at(20)), Some(at(500)));
     buffer.leave();
-    buffer.programmed(2, at(900));
+    buffer.programmed(2, at(900), at(900));
     assert_eq!(buffer.arrive(positions[2], at(30)), Some(at(900)));
     // The group that has been open all the time needs no other place.
     buffer.fill(0, 0, false);

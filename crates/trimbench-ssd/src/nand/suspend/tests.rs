@@ -1,7 +1,13 @@
 use super::*;
 
-const CONFIG: SuspendConfig =
-    SuspendConfig { program: Nanos(20), erase: Nanos(100), resume: Nanos(7), reads_max: 2 };
+const CONFIG: SuspendConfig = SuspendConfig {
+    program: Nanos(20),
+    erase: Nanos(100),
+    resume: Nanos(7),
+    reads_max: 2,
+    slice: Nanos::ZERO,
+    channel: false,
+};
 const READ: Nanos = Nanos(50);
 
 fn at(nanos: u64) -> Instant {

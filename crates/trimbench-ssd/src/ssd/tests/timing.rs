@@ -67,6 +67,8 @@ fn suspending(reads_max: u32) -> SsdConfig {
         erase: Nanos::from_micros(100),
         resume: Nanos::from_micros(5),
         reads_max,
+        slice: Nanos::ZERO,
+        channel: false,
     };
     SsdConfig { nand: NandTiming { suspend: Some(suspend), ..plain().nand }, ..plain() }
 }
