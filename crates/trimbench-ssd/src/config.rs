@@ -6,8 +6,10 @@
 //! The structs are read from the tables that define them. A table gives ranges in words;
 //! [`SsdConfig::check`] enforces them, because most depend on other values, and quotes them.
 
-use trimbench_core::settings::IfUnset::Required;
-use trimbench_core::settings::{FromSettings as _, Unit, default_to, described, named, true_false};
+use trimbench_core::settings::IfUnset::{Absent, Required};
+use trimbench_core::settings::{
+    FromSettings as _, Unit, default_to, described, named, optional, true_false,
+};
 use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise, named_enum, settings};
 
 mod compression;
@@ -111,6 +113,10 @@ settings! {
         /// an operation can be interrupted only every so often after its start, as between the
         /// pulses of a program; 0: at any time
         pub slice: Nanos = "suspend.slice", default_to("0"), described("at most 1h");
+        /// a read by garbage collection, which may stand for several, can be interrupted only every
+        /// so often after its start, with the pause of a program; where it is not set, never
+        pub collector: Option<Nanos> = "suspend.collector", Absent,
+            optional(described("at most 1h"));
         /// the transfer of a read goes before all others of its channel that have been reserved
         pub channel: bool = "suspend.channel", default_to("false"), true_false();
     }

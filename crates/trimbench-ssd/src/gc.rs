@@ -116,8 +116,7 @@ impl GarbageCollector {
             idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
             idle_after: config.gc.idle_after,
             burst_groups: config.gc.burst.map_or(1, |burst| {
-                let groups =
-                    burst.min(config.geometry.superblock).0 / config.geometry.program_bytes.0;
+                let groups = burst.0 / config.geometry.program_bytes.0;
                 narrow(groups).max(1)
             }),
             bits_per_cell: config.slc_cache.as_ref().map_or(1, |cache| cache.bits_per_cell),

@@ -238,7 +238,7 @@ impl Nand {
     /// A read by the collector: die and channel independently.
     #[inline]
     pub(crate) fn collect(&mut self, cells: Cells, die: u32, units: u32, from: Instant) {
-        self.operate(die, from, self.timings[cells as usize].collected, Kind::Other);
+        self.operate(die, from, self.timings[cells as usize].collected, Kind::Collected);
         let span = self.rate.span(u64::from(units) * UNIT_BYTES);
         self.channel(die).reserve(from, span);
     }

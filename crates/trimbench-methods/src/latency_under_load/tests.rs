@@ -32,7 +32,8 @@ fn a_curve_ends_at_the_first_rate_that_the_drive_does_not_keep_up_with() {
     let kept: Vec<f64> = rates.iter().map(|step| step.metrics["kept_up"]).collect();
     assert_eq!(kept, [1.0, 1.0, 0.0], "190 % is not tried");
     for step in &rates[..2] {
-        let (offered, achieved) = (step.parameters["offered_per_s"], step.metrics["achieved_per_s"]);
+        let (offered, achieved) =
+            (step.parameters["offered_per_s"], step.metrics["achieved_per_s"]);
         assert!((achieved / offered - 1.0).abs() < 0.05, "{achieved} of {offered}");
         let [p50, p99, max] = ["p50", "p99", "max"].map(|it| step.metrics[&Class::Read.key(it)]);
         assert!(0.0 < p50 && p50 <= p99 && p99 <= max);
@@ -208,7 +209,8 @@ fn a_part_of_the_drive_and_a_drive_that_is_not_steady_are_caveats() {
 fn a_chart_has_a_curve_for_each_percentile_and_one_for_each_rate_of_trims() {
     let rate = |id: &str, offered: f64, trims: f64| {
         let keys = ["p50", "p99", "p99.9"].map(|it| Class::Read.key(it));
-        let metrics: Vec<(&str, f64)> = keys.iter().map(|key| (key.as_str(), offered / 1e6)).collect();
+        let metrics: Vec<(&str, f64)> =
+            keys.iter().map(|key| (key.as_str(), offered / 1e6)).collect();
         step(id, "rate", &[("offered_per_s", offered), ("trims_per_s", trims)], &metrics)
     };
     let steps = vec![

@@ -60,7 +60,8 @@ settings! {
         /// for them, before the host's programs; where it is not set, each program operation of the
         /// host pays its share
         pub burst: Option<Bytes> = "collector.burst", Absent,
-            optional(described("at least a program operation; what goes beyond a superblock means a superblock"));
+            optional(described("a superblock, or whole program operations of which a superblock \
+                is a multiple"));
         /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
         /// in idle time, collects until this share of all superblocks is free
@@ -82,11 +83,14 @@ impl GcConfig {
                 "1 to 1024 choices",
             )?;
         }
+        let (superblock, program) = (config.geometry.superblock.0, config.geometry.program_bytes.0);
         require(
-            self.burst.is_none_or(|burst| burst >= config.geometry.program_bytes),
+            self.burst.is_none_or(|burst| {
+                burst.0.is_multiple_of(program) && burst.0 > 0 && superblock.is_multiple_of(burst.0)
+            }),
             "collector.burst",
             self.burst.unwrap_or_default(),
-            "at least a program operation",
+            "a superblock, or whole program operations of which a superblock is a multiple",
         )?;
         let alone = config.slc_cache.is_none() && config.compression.is_none();
         require(

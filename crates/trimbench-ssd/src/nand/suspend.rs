@@ -5,7 +5,8 @@
 //! can read after a pause; the rest of the operation follows the reads and takes longer by
 //! `resume`. An operation that would end before the pause is not interrupted. With `slice` it can be
 //! interrupted only at whole multiples of that after its start, so that the pause begins there.
-//! Garbage-collection reads and slices of background TRIM cannot be interrupted.
+//! Garbage-collection reads have a slice of their own, or cannot be interrupted, as slices of
+//! background TRIM.
 //!
 //! ```text
 //!              read arrives
@@ -30,6 +31,8 @@ pub(crate) enum Kind {
     /// A program; of this group if it is the host's.
     Program(Option<u32>),
     Erase,
+    /// A read by the collector.
+    Collected,
     /// What reads do not interrupt.
     Other,
 }
@@ -127,12 +130,13 @@ impl Operation {
             return None;
         }
         let begin = if self.begin < now {
-            let pause = match self.kind {
-                Kind::Program(_) => config.program,
-                Kind::Erase => config.erase,
+            let (pause, slice) = match self.kind {
+                Kind::Program(_) => (config.program, config.slice),
+                Kind::Erase => (config.erase, config.slice),
+                Kind::Collected => (config.program, config.collector?),
                 Kind::Other => return None,
             };
-            let pause = pause + until_slice(now - self.begin, config.slice);
+            let pause = pause + until_slice(now - self.begin, slice);
             if self.end <= now + pause {
                 return None;
             }

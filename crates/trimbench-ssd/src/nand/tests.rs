@@ -38,6 +38,7 @@ fn a_die_that_suspends_forgets_what_is_over_though_nobody_reads() {
         resume: pause,
         reads_max,
         slice: Nanos::ZERO,
+        collector: None,
         channel: false,
     };
     let config = plain();

@@ -6,6 +6,7 @@ const CONFIG: SuspendConfig = SuspendConfig {
     resume: Nanos(7),
     reads_max: 2,
     slice: Nanos::ZERO,
+    collector: None,
     channel: false,
 };
 const READ: Nanos = Nanos(50);

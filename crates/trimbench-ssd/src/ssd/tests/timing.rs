@@ -68,6 +68,7 @@ fn suspending(reads_max: u32) -> SsdConfig {
         resume: Nanos::from_micros(5),
         reads_max,
         slice: Nanos::ZERO,
+        collector: None,
         channel: false,
     };
     SsdConfig { nand: NandTiming { suspend: Some(suspend), ..plain().nand }, ..plain() }
