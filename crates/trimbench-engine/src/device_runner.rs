@@ -28,6 +28,9 @@ const DRAIN_FAILED: Nanos = Nanos::from_secs(5);
 const COUNTERS_LAG: Nanos = Nanos::from_secs(1);
 const COUNTERS_EVERY: Nanos = Nanos::from_millis(10);
 
+/// The largest discard of a TRIM, where the device takes as much.
+const TRIM_PIECE_MAX: Bytes = Bytes::gib(1);
+
 /// A request of Linux counts its bytes in 32 bits: more is never one command.
 const KERNEL_MAX: Bytes = Bytes(u32::MAX as u64);
 
@@ -98,6 +101,22 @@ impl Shape {
             BlockCommand::Discard(self.range(start + offset, piece.min(length - offset)))
         });
         pieces.collect()
+    }
+
+    /// The discards of `[start, end)` of the device, from its first byte on: each as large as the
+    /// device takes, and a gibibyte at the most.
+    pub fn discards_of(
+        &self,
+        start: Bytes,
+        end: Bytes,
+    ) -> impl Iterator<Item = BlockCommand> + use<> {
+        let Self { origin, logical_block, granularity, discard_max, .. } = *self;
+        let unit = granularity.0;
+        let most = (discard_max.min(TRIM_PIECE_MAX).0 / unit * unit).max(unit);
+        cut_at_units((start.0, end.0), most, origin.0, unit).map(move |(from, to)| {
+            let range = LbaRange::from_bytes(Bytes(from), Bytes(to - from), logical_block);
+            BlockCommand::Discard(range.expect("parts of a device are whole logical blocks"))
+        })
     }
 
     /// A part of the device whose writes cannot be compressed.

@@ -41,7 +41,7 @@ pub use method::{
     ResolvedMethod, SessionContext, Stage, check_fit, is_virtual, read_method, run,
 };
 pub use other_load::{NOTICED, OtherLoad};
-pub use pattern::Pattern;
+pub use pattern::{Pattern, Zones};
 pub use phase::{Phase, PhaseRunner, Planned};
 pub use rounds::{Load, LoadLength, RoundLength, Rounds};
 pub use runner::{
@@ -53,6 +53,7 @@ pub use slots::{Permit, Slots};
 pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};
 pub use steady::{Criterion, SteadyVerdict};
 pub use workload::{
-    Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing, OpenLoop,
-    PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,
+    ActiveZones, Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing,
+    OpenLoop, PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,
+    ZoneWrites,
 };

@@ -1,14 +1,15 @@
 //! Patterns: which places of an area are accessed, and how often each.
 //!
 //! The patterns are those of \[SSDIQ\]: all places alike; ranks by Zipf's law, scattered over the
-//! area; and two zones of which one has a greater share of the accesses than of the places.
+//! area; two zones of which one has a greater share of the accesses than of the places; and zones
+//! that are written whole.
 
 use std::fmt;
 use std::str::FromStr;
 
-use trimbench_core::Ppm;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::rounded;
+use trimbench_core::{Bytes, Ppm};
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,10 @@ const ZIPF: &str = "zipf-";
 const HOT: &str = "hot-";
 /// And what it may end with.
 const SCATTERED: &str = "-scattered";
+const ZONES: &str = "zones-";
+const TRIMMED: &str = "-trimmed";
+/// Zones that may be written side by side.
+const ACTIVE: std::ops::RangeInclusive<u32> = 1..=1_024;
 /// Exponents of Zipf's law, in thousandths.
 const EXPONENTS: std::ops::RangeInclusive<u32> = 1..=2_000;
 
@@ -44,6 +49,40 @@ pub enum Pattern {
         /// written in order lies mixed in every superblock where they are.
         scattered: bool,
     },
+    /// Zones are written whole, each in order.
+    Zones(Zones),
+}
+
+/// Zones that are written whole, each in order and several side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zones {
+    /// Bytes of each.
+    pub size: Bytes,
+    /// How many are written side by side, 1 to 1,024.
+    pub active: u32,
+    /// Whether a zone is discarded before it is written anew.
+    pub trimmed: bool,
+}
+
+impl Zones {
+    /// Whether a span holds these zones and one more, in whole accesses; else why not.
+    ///
+    /// # Errors
+    /// What is wrong and what would be right.
+    pub fn fit(&self, span: Bytes, access: Bytes) -> Result<(), String> {
+        let Self { size, active, .. } = *self;
+        if size.0 == 0 || !size.0.is_multiple_of(access.0) {
+            return Err(format!("zones of {size} are not whole accesses of {access}"));
+        }
+        let zones = span.0 / size.0;
+        if zones <= active.into() {
+            return Err(format!(
+                "{span} hold {zones} zones of {size}, but {active} are written side by side, and \
+                 the next one must be another: give smaller zones or fewer"
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for Pattern {
@@ -56,6 +95,10 @@ impl fmt::Display for Pattern {
             Self::Hot { places, accesses, scattered } => {
                 let scattered = if *scattered { SCATTERED } else { "" };
                 write!(formatter, "{HOT}{places}-{accesses}{scattered}")
+            }
+            Self::Zones(Zones { size, active, trimmed }) => {
+                let trimmed = if *trimmed { TRIMMED } else { "" };
+                write!(formatter, "{ZONES}{size}-{active}{trimmed}")
             }
         }
     }
@@ -84,16 +127,27 @@ impl FromStr for Pattern {
             let scattered = inner.is_some();
             both.then_some(Self::Hot { places, accesses, scattered })
         };
+        let zones = |zones: &str| {
+            let inner = zones.strip_suffix(TRIMMED);
+            let (size, active) = inner.unwrap_or(zones).split_once('-')?;
+            let (size, active) = (size.parse::<Bytes>().ok()?, active.parse().ok()?);
+            let known = size.0 > 0 && ACTIVE.contains(&active);
+            known.then_some(Self::Zones(Zones { size, active, trimmed: inner.is_some() }))
+        };
         let text = text.trim();
         let pattern = match text {
             "uniform" => Some(Self::Uniform),
-            _ => text.strip_prefix(ZIPF).and_then(zipf).or_else(|| hot(text.strip_prefix(HOT)?)),
+            _ => None
+                .or_else(|| zipf(text.strip_prefix(ZIPF)?))
+                .or_else(|| hot(text.strip_prefix(HOT)?))
+                .or_else(|| zones(text.strip_prefix(ZONES)?)),
         };
         pattern.ok_or_else(|| {
             format!(
                 "`{text}` is none of `uniform`, `zipf-EXPONENT` with an exponent from 0.001 to 2, \
-                 and `hot-PLACES-ACCESSES` in whole percent, as `hot-20%-80%` or \
-                 `hot-20%-80%-scattered`"
+                 `hot-PLACES-ACCESSES` in whole percent, as `hot-20%-80%` or \
+                 `hot-20%-80%-scattered`, and `zones-SIZE-COUNT`, as `zones-1GiB-8` or \
+                 `zones-1GiB-8-trimmed`, with 1 to 1024 at a time"
             )
         })
     }
@@ -119,11 +173,13 @@ impl Places {
     /// Places 0 to `count` - 1.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is none, or for zones, whose order is that of [`ZoneWrites`].
+    ///
+    /// [`ZoneWrites`]: crate::workload::ZoneWrites
     pub(crate) fn new(pattern: Pattern, count: u64) -> Self {
         assert!(count > 0, "an area has places");
         let scattered = match pattern {
-            Pattern::Uniform => false,
+            Pattern::Uniform | Pattern::Zones(_) => false,
             Pattern::Zipf { .. } => true,
             Pattern::Hot { scattered, .. } => scattered,
         };
@@ -141,6 +197,7 @@ impl Places {
                     hot => Draw::Hot { hot, accesses },
                 }
             }
+            Pattern::Zones(_) => unreachable!("zones are written in order"),
         };
         Self { count, draw, scatter }
     }

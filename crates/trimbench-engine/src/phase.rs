@@ -12,7 +12,7 @@ use trimbench_core::{
 };
 use trimbench_results::{LatencyHistogram, Step};
 
-use crate::device_runner::{DeviceRunner, cut_at_units, unobserved};
+use crate::device_runner::{DeviceRunner, unobserved};
 use crate::method::ASSUMED_RATE;
 use crate::method::MethodError;
 use crate::method::session::{MethodSession, Stage};
@@ -25,8 +25,6 @@ mod tests;
 
 /// How often progress is shown, on the target's clock.
 const SHOW_EVERY: Nanos = Nanos::from_secs(1);
-/// The largest discard of a TRIM, where the device takes as much.
-const TRIM_PIECE_MAX: Bytes = Bytes::gib(1);
 
 /// What all phases to come will take, for the estimate of what is left.
 #[derive(Clone, Copy, Debug)]
@@ -65,14 +63,17 @@ pub struct Phase {
     pub ended: Instant,
     /// Commands that ended.
     pub commands: u64,
+    /// Discards among them.
+    pub discards: u64,
     /// Bytes read.
     pub read: Bytes,
     /// Bytes written.
     pub written: Bytes,
     /// Bytes discarded.
     pub discarded: Bytes,
-    latencies: LatencyHistogram,
-    longest: Nanos,
+    latencies: Latencies,
+    /// Of discards beside reads and writes.
+    trims: Latencies,
     /// Of the drive's counters before and after.
     wear: Option<(Wear, Wear)>,
     /// Others used the device beside it.
@@ -85,11 +86,12 @@ impl Phase {
             begun,
             ended: begun,
             commands: 0,
+            discards: 0,
             read: Bytes(0),
             written: Bytes(0),
             discarded: Bytes(0),
-            latencies: LatencyHistogram::new(),
-            longest: Nanos::ZERO,
+            latencies: Latencies::default(),
+            trims: Latencies::default(),
             wear: None,
             other_load: None,
         }
@@ -100,10 +102,12 @@ impl Phase {
         self.read + self.written
     }
 
-    /// Commands a second; `None` if no time passed.
+    /// Commands a second, without the discards beside reads and writes; `None` if no time passed.
     pub fn rate(&self) -> Option<f64> {
         let seconds = self.ended.since(self.begun).seconds();
-        (seconds > 0.0).then(|| self.commands as f64 / seconds)
+        let others = self.commands - self.discards;
+        let counted = if others == 0 { self.commands } else { others };
+        (seconds > 0.0).then(|| counted as f64 / seconds)
     }
 
     /// Notes everything in a step.
@@ -124,8 +128,14 @@ impl Phase {
         if accessed > 0 {
             step.measure("throughput_mb_per_s", accessed as f64 / 1e6 / seconds);
         }
-        step.measure("latency_ns_max", self.longest.0 as f64);
-        step.add_histogram("latency", &self.latencies);
+        match (self.commands - self.discards, self.discards) {
+            (0, _) => self.trims.store("latency", step),
+            (_, 0) => self.latencies.store("latency", step),
+            _ => {
+                self.latencies.store("latency", step);
+                self.trims.store("trim_latency", step);
+            }
+        }
         if let Some((before, after)) = self.wear
             && let Some(ratio) = after.amplification_since(before)
         {
@@ -136,6 +146,26 @@ impl Phase {
             step.measure("write_amplification_ratio", ratio);
         }
         step.caveat(self.other_load);
+    }
+}
+
+/// How long commands took.
+#[derive(Clone, Debug, Default)]
+struct Latencies {
+    all: LatencyHistogram,
+    longest: Nanos,
+}
+
+impl Latencies {
+    #[inline]
+    fn record(&mut self, latency: Nanos) {
+        self.all.record(latency);
+        self.longest = self.longest.max(latency);
+    }
+
+    fn store(&self, key: &str, step: &mut Step) {
+        step.measure(&format!("{key}_ns_max"), self.longest.0 as f64);
+        step.add_histogram(key, &self.all);
     }
 }
 
@@ -151,9 +181,12 @@ impl<O: Observer<BlockCommand>> Observer<BlockCommand> for Meter<'_, O> {
     fn observe(&mut self, sample: &Sample<BlockCommand>) {
         self.phase.ended = self.phase.ended.max(sample.completed);
         self.phase.commands += 1;
-        let latency = sample.latency();
-        self.phase.latencies.record(latency);
-        self.phase.longest = self.phase.longest.max(latency);
+        if let BlockCommand::Discard(_) = sample.command {
+            self.phase.discards += 1;
+            self.phase.trims.record(sample.latency());
+        } else {
+            self.phase.latencies.record(sample.latency());
+        }
         match sample.command {
             BlockCommand::Read(range) => self.phase.read += self.bytes(range),
             BlockCommand::Write { range, .. } => self.phase.written += self.bytes(range),
@@ -235,14 +268,7 @@ impl<'a, 's> PhaseRunner<'a, 's> {
 
     /// Discards `[start, end)` as a part of a step.
     pub fn discard(&mut self, id: &str, start: Bytes, end: Bytes) -> Result<Phase, MethodError> {
-        let shape = self.runner.shape;
-        let unit = shape.granularity.0;
-        let most = (shape.discard_max.min(TRIM_PIECE_MAX).0 / unit * unit).max(unit);
-        let pieces = cut_at_units((start.0, end.0), most, shape.origin.0, unit);
-        let discards = pieces.map(|(from, to)| {
-            let range = LbaRange::from_bytes(Bytes(from), Bytes(to - from), shape.logical_block);
-            BlockCommand::Discard(range.expect("shares are whole logical blocks"))
-        });
+        let discards = self.runner.shape.discards_of(start, end);
         let mut discards = Single(InOrder::new(discards.collect(), 1));
         self.run(id, &mut discards, &mut unobserved)
     }

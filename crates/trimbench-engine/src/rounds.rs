@@ -13,7 +13,7 @@ use crate::phase::{Phase, PhaseRunner};
 use crate::runner::Single;
 use crate::series::RateCurve;
 use crate::steady::Criterion;
-use crate::workload::{ClosedLoop, RandomAccess};
+use crate::workload::{ActiveZones, ClosedLoop, RandomAccess, ZoneWrites};
 
 /// What each round does.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,8 @@ pub struct Rounds {
     /// Time and bytes of all rounds so far, the axes of their curves.
     elapsed: Nanos,
     accessed: u64,
+    /// Where a pattern of zones goes on.
+    zones: ActiveZones,
 }
 
 impl Load {
@@ -67,11 +69,29 @@ impl Load {
         length: LoadLength,
         curve: &mut RateCurve,
     ) -> Result<Phase, MethodError> {
+        self.go_on(phases, id, length, curve, &mut ActiveZones::default())
+    }
+
+    /// The same, where zones go on as they were left.
+    fn go_on(
+        &self,
+        phases: &mut PhaseRunner<'_, '_>,
+        id: &str,
+        length: LoadLength,
+        curve: &mut RateCurve,
+        zones: &mut ActiveZones,
+    ) -> Result<Phase, MethodError> {
         let LoadLength { bytes, time } = length;
-        let area = phases.runner.shape.first(self.span, self.data);
-        let access = RandomAccess::new(area, self.access, self.read_share, phases.rng(id));
-        let access = access.by(self.pattern);
+        let (shape, rng) = (phases.runner.shape, phases.rng(id));
+        let area = shape.first(self.span, self.data);
         let (count, until) = (bytes.pieces(self.access), phases.runner.now() + time);
+        if let Pattern::Zones(pattern) = self.pattern {
+            let each = (self.access, self.queue_depth);
+            let load = ZoneWrites::new(pattern, zones, (area, shape), each, (count, until), rng);
+            return phases.run(id, &mut Single(load), curve);
+        }
+        let access = RandomAccess::new(area, self.access, self.read_share, rng);
+        let access = access.by(self.pattern);
         let mut load = Single(ClosedLoop::lasting(access, self.queue_depth, count, until));
         phases.run(id, &mut load, curve)
     }
@@ -117,7 +137,7 @@ impl Rounds {
     ) -> Result<Option<f64>, MethodError> {
         let begun = phases.runner.now();
         let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
-        let phase = load.once(phases, &step.id, length, &mut curve)?;
+        let phase = load.go_on(phases, &step.id, length, &mut curve, &mut self.zones)?;
         phase.store(step);
         if let Some(iops) = phase.rate() {
             step.measure("iops", iops);

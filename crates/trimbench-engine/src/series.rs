@@ -180,6 +180,9 @@ impl Observer<BlockCommand> for RateCurve {
     #[inline]
     fn observe(&mut self, sample: &Sample<BlockCommand>) {
         self.last = self.last.max(sample.completed);
+        if let BlockCommand::Discard(_) = sample.command {
+            return;
+        }
         self.in_slice += 1;
         if self.in_slice == self.slice {
             self.in_slice = 0;

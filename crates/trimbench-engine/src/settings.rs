@@ -92,7 +92,10 @@ fn read_data(text: &str) -> Result<Data, String> {
 
 /// Which places are accessed, and how often.
 pub fn pattern() -> ValueKind<Pattern> {
-    parsed("`uniform`, `zipf-EXPONENT` or `hot-PLACES-ACCESSES`", Pattern::from_str)
+    parsed(
+        "`uniform`, `zipf-EXPONENT`, `hot-PLACES-ACCESSES` or `zones-SIZE-COUNT`",
+        Pattern::from_str,
+    )
 }
 
 /// The percentage that a share is; `None` if it is not a whole one, or above 100.

@@ -13,8 +13,10 @@ use crate::pattern::{Pattern, Places};
 mod issuing;
 #[cfg(test)]
 mod tests;
+mod zones;
 
 pub use issuing::{InTurn, IssuePace, Issuing};
+pub use zones::{ActiveZones, ZoneWrites};
 
 /// Bytes of one write when something is filled.
 pub const FILL_PIECE: Bytes = Bytes::mib(1);

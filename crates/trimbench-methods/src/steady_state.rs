@@ -23,8 +23,8 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
-    read_method, settings,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Pattern,
+    Shape, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -80,6 +80,16 @@ impl Method for SteadyState {
             let reason = "the device takes no TRIM; measure it without trimmed shares: \
                           `--set trimmed-shares=0`";
             return Err(reason.to_owned());
+        }
+        if let Pattern::Zones(zones) = self.pattern {
+            if zones.trimmed && capabilities.discard == Support::None {
+                let reason = "the device takes no TRIM; leave out `-trimmed` of the pattern";
+                return Err(reason.to_owned());
+            }
+            let shape = Shape::of(capabilities, Bytes(0)).expect("it is a device");
+            let span = self.span.on(shape.size, shape.logical_block);
+            let most = self.trimmed_shares.last().copied().unwrap_or_default();
+            zones.fit(session::kept_of(span, most, &shape), self.access)?;
         }
         Ok(())
     }

@@ -204,6 +204,10 @@ settings! {
         /// it ends: the die's registers hold the data meanwhile. Only with power loss protection
         pub buffer_frees_early: bool = "drive.buffer_frees_early", default_to("false"),
             true_false();
+        /// metadata and parity that are programmed beside everything else, as a share of that. The
+        /// drive counts them in what it says that it has written; their time is part of
+        /// `nand.program`, and their space none of the over-provisioning
+        pub metadata: Ppm = "drive.metadata", default_to("0"), described("at most 100%");
         /// how long a secure erase or a format takes
         pub purge: Nanos = "drive.purge", default_to("0"), described("at most 1h");
         /// The host's side.
@@ -387,6 +391,7 @@ impl SsdConfig {
             ),
             ("geometry.programs_per_erase", programs_per_erase > 0),
             ("drive.over_provisioning", (1_000..=10_000_000).contains(&over_provisioning)),
+            ("drive.metadata", self.metadata <= Ppm::ONE),
         ])
     }
 

@@ -15,7 +15,7 @@ use std::ops::Range;
 use trimbench_core::units::narrow;
 use trimbench_core::{Instant, Nanos};
 
-use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig};
+use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig, UNIT_BYTES};
 use crate::counters::DriveCounters;
 use crate::mapping::{Fill, Frontier, Mapping, Region};
 use crate::nand::{Cells, Nand};
@@ -29,15 +29,54 @@ mod tests;
 /// One flash operation that is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owed {
-    Read { cells: Cells, die: u32, units: u32 },
-    Program { cells: Cells, die: u32 },
-    Erase { die: u32 },
+    /// So many pages of a program group, with so many valid units.
+    Read {
+        cells: Cells,
+        die: u32,
+        pages: u32,
+        units: u32,
+    },
+    Program {
+        cells: Cells,
+        die: u32,
+    },
+    Erase {
+        die: u32,
+    },
 }
 
 impl Owed {
     fn die(self) -> u32 {
         let (Self::Read { die, .. } | Self::Program { die, .. } | Self::Erase { die }) = self;
         die
+    }
+}
+
+/// Pages of a word of 64 units: what the collector reads at once.
+#[derive(Clone, Copy, Debug)]
+struct Pages {
+    /// Units of each, a power of two.
+    width: u32,
+    /// Their first units.
+    begins: u64,
+}
+
+impl Pages {
+    /// Of so many units each, a power of two; at most 64 of a larger one.
+    fn of(width: u64) -> Self {
+        let width = u32::try_from(width.min(64)).expect("at most 64");
+        Self { width, begins: u64::MAX / (u64::MAX >> (64 - width)) }
+    }
+
+    /// The first units of the pages of which some unit is among these.
+    #[inline]
+    fn with_any(self, units: u64) -> u64 {
+        let (mut found, mut reach) = (units, 1);
+        while reach < self.width {
+            found |= found >> reach;
+            reach *= 2;
+        }
+        found & self.begins
     }
 }
 
@@ -83,6 +122,8 @@ pub(crate) struct GarbageCollector {
     /// Whether what is folded is warm, and apart from what else is moved.
     folds_apart: bool,
     program_units: u32,
+    /// Which units it reads together.
+    pages: Pages,
     /// Free superblocks below which a host write collects first.
     low: u64,
     /// Free superblocks up to which idle time collects.
@@ -101,6 +142,7 @@ impl GarbageCollector {
         let low = RESERVE_SUPERBLOCKS - 1;
         let units = config.superblock_units();
         let valid_max = config.gc.idle_valid_max.of(units).min(units - 1);
+        let page_units = config.gc.read_bytes.map_or(64, |bytes| bytes.0 / UNIT_BYTES);
         Self {
             debt: VecDeque::new(),
             assigned: 0,
@@ -111,6 +153,7 @@ impl GarbageCollector {
             separates: config.gc.separate_hot,
             folds_apart: config.reorganises(),
             program_units: u32::try_from(config.program_units()).expect("checked geometry"),
+            pages: Pages::of(page_units.min(config.program_units())),
             low,
             high: config.gc.idle_free_target.of(config.superblocks()).max(low + 1),
             idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
@@ -287,7 +330,8 @@ impl GarbageCollector {
         }
     }
 
-    /// A read is owed for each program group of the word with something valid in it.
+    /// Reads are owed for each program group of the word with something valid in it: of all of it,
+    /// or of each of its pages that hold something valid.
     fn owe_reads(&mut self, load: Load, cells: Cells, mapping: &Mapping, nand: &Nand) {
         if !self.timed {
             return;
@@ -295,18 +339,20 @@ impl GarbageCollector {
         if mapping.packing().is_none() {
             let width = self.program_units.min(64);
             let mask = u64::MAX >> (64 - width);
+            let begun = self.pages.with_any(load.bits);
             for part in 0..64 / width {
-                let units = ((load.bits >> (part * width)) & mask).count_ones();
+                let count = |bits: u64| ((bits >> (part * width)) & mask).count_ones();
+                let units = count(load.bits);
                 if units > 0 {
                     let die = nand.die_of((load.first + part * width) / self.program_units);
-                    self.debt.push_back(Owed::Read { cells, die, units });
+                    self.debt.push_back(Owed::Read { cells, die, pages: count(begun), units });
                 }
             }
             return;
         }
         let mut owe = |group, units| {
             let (die, units) = (nand.die_of(group), mapping.transferred(group, units));
-            self.debt.push_back(Owed::Read { cells, die, units });
+            self.debt.push_back(Owed::Read { cells, die, pages: 1, units });
         };
         // Groups begin anywhere.
         let (mut left, mut open) = (load.bits, None);
@@ -393,7 +439,7 @@ fn split_bits(bits: u64, count: u32) -> (u64, u64) {
 #[inline]
 fn perform(owed: Owed, now: Instant, nand: &mut Nand) {
     match owed {
-        Owed::Read { cells, die, units } => nand.collect(cells, die, units, now),
+        Owed::Read { cells, die, pages, units } => nand.collect(cells, die, pages, units, now),
         Owed::Program { cells, die } => {
             nand.program(cells, die, now, None);
         }

@@ -235,10 +235,19 @@ impl Nand {
         self.reads_first[channel].reserve(from, span)
     }
 
-    /// A read by the collector: die and channel independently.
+    /// Reads of so many pages by the collector, with so many units to move: die and channel
+    /// independently.
     #[inline]
-    pub(crate) fn collect(&mut self, cells: Cells, die: u32, units: u32, from: Instant) {
-        self.operate(die, from, self.timings[cells as usize].collected, Kind::Collected);
+    pub(crate) fn collect(
+        &mut self,
+        cells: Cells,
+        die: u32,
+        pages: u32,
+        units: u32,
+        from: Instant,
+    ) {
+        let span = self.timings[cells as usize].collected.times(pages.into());
+        self.operate(die, from, span, Kind::Collected);
         let span = self.rate.span(u64::from(units) * UNIT_BYTES);
         self.channel(die).reserve(from, span);
     }

@@ -8,6 +8,7 @@ use std::fs;
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::Bytes;
 use trimbench_core::units::rounded;
+use trimbench_results::Step;
 
 use crate::acceptance::{Bar, Context, Finding, Form, Raw, short};
 
@@ -20,7 +21,9 @@ const KEPT: &str = "courses.csv";
 /// The capacity to which the drives are scaled.
 const CAPACITY: Bytes = Bytes::gib(16);
 /// The rounds of the method before its own criterion may hold.
-const ROUNDS_LEAST: usize = 5;
+pub(super) const ROUNDS_LEAST: usize = 5;
+/// |ours / real - 1| of the write amplification, where the real drive's counter is public.
+const AMPLIFICATION_MOST: f64 = 0.02;
 
 /// A drive, and how far its courses may be off.
 struct Judge {
@@ -32,18 +35,25 @@ struct Judge {
     /// The real drive differs from campaign to campaign: one factor a campaign, from its rows that
     /// are there to be fitted.
     by_campaign: bool,
+    /// The over-provisioning that a fitted run of another campaign than the profile's asks for, and
+    /// that explains runs of both without any factor: shown beside the verdict.
+    other_spare: Option<&'static str>,
 }
 
 const DRIVES: [Judge; 4] = [
     Judge::of("micron-7450-max-800", 0.03),
     Judge { host_limits: true, ..Judge::of("kioxia-cm7-r-3840", 0.03) },
-    Judge { by_campaign: true, ..Judge::of("solidigm-p5520-1920", 0.06) },
+    Judge {
+        by_campaign: true,
+        other_spare: Some("18.4%"),
+        ..Judge::of("solidigm-p5520-1920", 0.06)
+    },
     Judge::of("wd-dc-960", 0.08),
 ];
 
 impl Judge {
     const fn of(drive: &'static str, most: f64) -> Self {
-        Self { drive, most, host_limits: false, by_campaign: false }
+        Self { drive, most, host_limits: false, by_campaign: false, other_spare: None }
     }
 }
 
@@ -56,6 +66,8 @@ struct Course {
     pattern: String,
     /// GiB of the drive that were in use.
     used: f64,
+    /// By the drive's own counter over the last fifth, where its log is public.
+    amplification: Option<f64>,
     /// IOPS of each tenth of a drive write.
     tenths: Vec<f64>,
 }
@@ -63,7 +75,7 @@ struct Course {
 impl Course {
     fn read(line: &str) -> Result<Self> {
         let fields: Vec<&str> = line.split(',').collect();
-        let [drive, campaign, _, split, pattern, used, tenths] = fields[..] else {
+        let [drive, campaign, _, split, pattern, used, amplification, tenths] = fields[..] else {
             anyhow::bail!("`{line}` is no course");
         };
         let number = |text: &str| text.parse::<f64>().with_context(|| format!("`{text}`"));
@@ -73,8 +85,22 @@ impl Course {
             fitted: split == "fit",
             pattern: pattern.to_owned(),
             used: number(used)?,
+            amplification: (!amplification.is_empty())
+                .then(|| number(amplification))
+                .transpose()?,
             tenths: tenths.split(' ').map(number).collect::<Result<_>>()?,
         })
+    }
+
+    fn judge(&self) -> Result<&'static Judge> {
+        let judge = DRIVES.iter().find(|judge| judge.drive == self.drive);
+        judge.with_context(|| format!("{} has no bar", self.drive))
+    }
+
+    /// ln(ours / real) of each tenth.
+    fn logs(&self, rounds: &[Step]) -> Vec<f64> {
+        let ours = rounds.iter().filter_map(|step| step.metric("iops"));
+        ours.zip(&self.tenths).map(|(ours, real)| (ours / real).ln()).collect()
     }
 
     /// The drive's name in the raw output, and which of its courses this is.
@@ -96,8 +122,7 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     fs::write(context.folder().join(KEPT), &text).context("keep the figures")?;
     let courses = courses(&text, context.form())?;
     for (index, course) in courses.iter().enumerate() {
-        let judge = DRIVES.iter().find(|judge| judge.drive == course.drive);
-        let judge = judge.with_context(|| format!("{} has no bar", course.drive))?;
+        let judge = course.judge()?;
         let mut target = format!("sim:{},capacity={CAPACITY},fill=none", course.drive);
         if judge.host_limits {
             let command = rounded(1e9 / course.tenths[0]);
@@ -121,14 +146,24 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
         ];
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         let name = course.name(index);
-        let mut command = context.run("steady-state", &target, &options)?;
-        command.arg("--output").arg(context.folder().join(&name));
-        // The criterion of the steady state is not met after five rounds: what the rounds say is
-        // what counts here.
-        let status = context.capture(&name, &mut command)?.status;
-        ensure!(matches!(status, Some(0 | 4)), "{name} ended with {status:?}");
+        let other = judge
+            .other_spare
+            .map(|spare| (other(&name), format!("{target},drive.over_provisioning={spare}")));
+        for (name, target) in [(name, target)].into_iter().chain(other) {
+            let mut command = context.run("steady-state", &target, &options)?;
+            command.arg("--output").arg(context.folder().join(&name));
+            // The criterion of the steady state is not met after five rounds: what the rounds say
+            // is what counts here.
+            let status = context.capture(&name, &mut command)?.status;
+            ensure!(matches!(status, Some(0 | 4)), "{name} ended with {status:?}");
+        }
     }
     Ok(())
+}
+
+/// The same course with the other over-provisioning.
+fn other(name: &str) -> String {
+    format!("{name}-other-spare")
 }
 
 /// GiB of the whole drive: the most of it that any course used.
@@ -141,17 +176,27 @@ fn capacity(courses: &[Course], of: &Course) -> f64 {
 struct Compared<'a> {
     course: &'a Course,
     name: String,
-    /// ln(ours / real) of each tenth.
+    /// ln(ours / real) of each tenth, and with the other over-provisioning.
     logs: Vec<f64>,
+    other: Option<Vec<f64>>,
+    /// Our write amplification over the last fifth.
+    amplification: Option<f64>,
+}
+
+/// The mean of what is left of logarithms after a factor, given as its logarithm.
+pub(super) fn residual(logs: &[f64], factor: f64) -> f64 {
+    logs.iter().map(|log| (log - factor).abs()).sum::<f64>() / logs.len() as f64
+}
+
+/// Bytes programmed over bytes written by the host, over the last fifth of the rounds; `None` where
+/// the drive does not say.
+pub(super) fn last_fifth(rounds: &[Step]) -> Option<f64> {
+    let last = &rounds[rounds.len() - rounds.len() / 5..];
+    let sum = |key| last.iter().map(|step| step.metric(key)).sum::<Option<f64>>();
+    Some(sum("media_written_bytes")? / sum("host_written_bytes")?)
 }
 
 impl Compared<'_> {
-    /// The mean of what is left after a factor, given as its logarithm.
-    fn residual(&self, factor: f64) -> f64 {
-        let sum: f64 = self.logs.iter().map(|log| (log - factor).abs()).sum();
-        sum / self.logs.len() as f64
-    }
-
     fn mean(&self) -> f64 {
         self.logs.iter().sum::<f64>() / self.logs.len() as f64
     }
@@ -162,12 +207,12 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut compared = Vec::new();
     for (index, course) in courses.iter().enumerate() {
         let name = course.name(index);
-        let record = raw.record(&format!("{name}/run.json"))?;
-        let session = record.sessions.first().context("no session")?;
-        let ours: Vec<f64> = session.steps.iter().filter_map(|step| step.metric("iops")).collect();
-        ensure!(ours.len() == course.tenths.len(), "{name}: {} rounds", ours.len());
-        let logs = ours.iter().zip(&course.tenths).map(|(ours, real)| (ours / real).ln());
-        compared.push(Compared { course, name, logs: logs.collect() });
+        let rounds = rounds(raw, &name, course)?;
+        let has_other = course.judge()?.other_spare.is_some();
+        let other = has_other.then(|| self::rounds(raw, &other(&name), course)).transpose()?;
+        let (logs, amplification) = (course.logs(&rounds), last_fifth(&rounds));
+        let other = other.map(|rounds| course.logs(&rounds));
+        compared.push(Compared { course, name, logs, other, amplification });
     }
     let mut findings = Vec::new();
     for judge in DRIVES {
@@ -178,6 +223,16 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
         }
     }
     Ok(findings)
+}
+
+/// The rounds of one of ours, a tenth each.
+fn rounds(raw: &Raw, name: &str, course: &Course) -> Result<Vec<Step>> {
+    let record = raw.record(&format!("{name}/run.json"))?;
+    let session = record.sessions.into_iter().next().context("no session")?;
+    let steps = session.steps.into_iter().filter(|step| step.metric("iops").is_some());
+    let steps: Vec<Step> = steps.collect();
+    ensure!(steps.len() == course.tenths.len(), "{name}: {} rounds", steps.len());
+    Ok(steps)
 }
 
 /// The worst of the courses to which a drive is fitted, and of those that are predicted.
@@ -195,7 +250,7 @@ fn of_drive(raw: &Raw, judge: &Judge, of: &[&Compared<'_>]) -> Result<Vec<Findin
         let rows: Vec<(f64, &Compared<'_>)> = of
             .iter()
             .filter(|it| it.course.fitted == fitted)
-            .map(|it| (it.residual(factor(it.course)), *it))
+            .map(|it| (residual(&it.logs, factor(it.course)), *it))
             .collect();
         let Some((worst, at)) = rows.iter().max_by(|one, other| one.0.total_cmp(&other.0)) else {
             continue;
@@ -206,7 +261,11 @@ fn of_drive(raw: &Raw, judge: &Judge, of: &[&Compared<'_>]) -> Result<Vec<Findin
                 0.0 => String::new(),
                 log => format!(" after a factor of {}", short(log.exp())),
             };
-            format!("{pattern} ({campaign}, {used} GiB): {}{by}", short(*residual))
+            let spare = it.other.as_ref().map_or_else(String::new, |logs| {
+                let spare = judge.other_spare.unwrap_or_default();
+                format!(", without one at {spare} {}", short(self::residual(logs, 0.0)))
+            });
+            format!("{pattern} ({campaign}, {used} GiB): {}{by}{spare}", short(*residual))
         });
         let notes: Vec<String> = notes.collect();
         let what = if fitted { "fitted" } else { "predicted" };
@@ -215,5 +274,27 @@ fn of_drive(raw: &Raw, judge: &Judge, of: &[&Compared<'_>]) -> Result<Vec<Findin
         let finding = Finding::new(&what, (*worst, ""), Bar::AtMost(judge.most), &capture);
         findings.push(finding.with_note(&notes.join("; ")));
     }
+    findings.extend(amplification(raw, judge, of)?);
     Ok(findings)
+}
+
+/// The write amplification that is furthest from what the real drive counted.
+fn amplification(raw: &Raw, judge: &Judge, of: &[&Compared<'_>]) -> Result<Option<Finding>> {
+    let counted = || {
+        of.iter().filter_map(|it| {
+            let (ours, real) = (it.amplification?, it.course.amplification?);
+            Some(((ours / real - 1.0).abs(), ours, real, *it))
+        })
+    };
+    let worst = counted().max_by(|one, other| one.0.total_cmp(&other.0));
+    let Some((off, _, _, at)) = worst else { return Ok(None) };
+    let notes = counted().map(|(_, ours, real, it)| {
+        let Course { campaign, pattern, used, .. } = it.course;
+        format!("{pattern} ({campaign}, {used} GiB): {} for {real}", short(ours))
+    });
+    let notes: Vec<String> = notes.collect();
+    let what = format!("{}: write amplification, furthest off", judge.drive);
+    let bar = Bar::AtMost(AMPLIFICATION_MOST);
+    let finding = Finding::new(&what, (off, ""), bar, &raw.capture(&at.name)?);
+    Ok(Some(finding.with_note(&notes.join("; "))))
 }

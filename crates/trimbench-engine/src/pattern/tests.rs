@@ -82,6 +82,8 @@ fn patterns_are_read_as_they_are_shown_and_others_are_refused() {
         "hot-20%-80%",
         "hot-1%-0%",
         "hot-1%-0%-scattered",
+        "zones-1GiB-8",
+        "zones-47MiB-1-trimmed",
     ] {
         assert_eq!(text.parse::<Pattern>().unwrap().to_string(), text);
     }
@@ -101,6 +103,11 @@ fn patterns_are_read_as_they_are_shown_and_others_are_refused() {
         "hot-20.5%-80%",
         "hot",
         "cold",
+        "zones-1GiB",
+        "zones-0-1",
+        "zones-1GiB-0",
+        "zones-1GiB-1025",
+        "zones-1GiB-8-discarded",
     ] {
         let refused = text.parse::<Pattern>().unwrap_err();
         assert!(refused.contains("as `hot-20%-80%`"), "{text}: {refused}");

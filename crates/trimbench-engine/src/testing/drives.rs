@@ -65,6 +65,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
         buffer_frees_early: false,
+        metadata: Ppm(0),
         purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
@@ -100,6 +101,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             separate_hot: false,
             read: None,
             burst: None,
+            read_bytes: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),

@@ -31,7 +31,9 @@ settings! {
         pub data: Data = "data", default_to("random"), data_kind();
         /// which places are accessed how often: `uniform`; `zipf-0.6`, by Zipf's law with this
         /// exponent, scattered; `hot-20%-80%`: the first 20 % of the span get 80 % of the accesses;
-        /// `hot-20%-80%-scattered`: 20 % of the places, everywhere
+        /// `hot-20%-80%-scattered`: 20 % of the places, everywhere; `zones-1GiB-8`: zones of this
+        /// size are written whole, in order, 8 side by side, the next one drawn from all others;
+        /// `zones-1GiB-8-trimmed`: each is discarded before it is written anew
         pub pattern: Pattern = "pattern", default_to("uniform"), pattern();
         /// minimum time of a round, {}
         pub round_time: Nanos = "round-time", presets("0", "1min", "1min"),
@@ -72,6 +74,11 @@ impl SteadyState {
         if self.settle_rounds == 1 {
             let problem = "one has none before it to compare with: give 0, or 2 at least";
             return Err(values.wrong("settle-rounds", problem));
+        }
+        if let Pattern::Zones(_) = self.pattern
+            && self.read_share != Ppm(0)
+        {
+            return Err(values.wrong("read-share", "zones are written, not read: give 0"));
         }
         Ok(())
     }

@@ -4,10 +4,12 @@ use trimbench_core::settings::IfUnset::{Absent, Required};
 use trimbench_core::settings::{Scalar as _, default_to, described, optional, parsed, true_false};
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
-use super::{DriveConfigError, SsdConfig, require};
+use super::{DriveConfigError, SsdConfig, UNIT_BYTES, require};
 
 /// More choices than any collector draws.
 const CHOICES_MAX: u32 = 1_024;
+/// Mapping units that the collector looks at together.
+const UNITS_OF_WORD: u64 = 64;
 
 /// Which closed superblock is collected next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +22,9 @@ pub enum VictimPolicy {
     /// The one with the most `age (1 - u) / 2u`, the first of equals: u is the valid share, age
     /// counts the superblocks that were filled since it was. Source: \[KAWA95\].
     CostBenefit,
+    /// The same with the square root of the age: between greedy, which knows no age, and
+    /// cost-benefit. Ours; data that is left alone comes apart from other data more slowly.
+    CostBenefitRoot,
     /// The one with the fewest valid units of so many drawn at random, with replacement. In
     /// [1, 1024]; 1 is a random choice. Source: \[VHOU13\].
     DChoices(u32),
@@ -33,10 +38,13 @@ impl VictimPolicy {
             None if text == "greedy" => Ok(Self::Greedy),
             None if text == "fifo" => Ok(Self::Fifo),
             None if text == "cost-benefit" => Ok(Self::CostBenefit),
+            None if text == "cost-benefit-root" => Ok(Self::CostBenefitRoot),
             Some((name, count)) if name.trim() == "d-choices" => {
                 u32::parse(count.trim()).map(Self::DChoices)
             }
-            _ => Err(format!("`{text}` is not one of greedy, fifo, cost-benefit, d-choices=N")),
+            _ => Err(format!(
+                "`{text}` is not one of greedy, fifo, cost-benefit, cost-benefit-root, d-choices=N"
+            )),
         }
     }
 }
@@ -47,8 +55,8 @@ settings! {
     pub struct GcConfig(values) {
         /// garbage collection: which superblock is collected
         pub policy: VictimPolicy = "collector.policy", default_to("greedy"),
-            parsed("`greedy`, `fifo`, `cost-benefit` or `d-choices=N`, N 1 to 1024",
-                VictimPolicy::read);
+            parsed("`greedy`, `fifo`, `cost-benefit`, `cost-benefit-root` or `d-choices=N`, N 1 to \
+                1024", VictimPolicy::read);
         /// the host has two write frontiers, one of them for data that is overwritten before it was
         /// ever moved
         pub separate_hot: bool = "collector.separate_hot", default_to("false"), true_false();
@@ -62,6 +70,13 @@ settings! {
         pub burst: Option<Bytes> = "collector.burst", Absent,
             optional(described("a superblock, or whole program operations of which a superblock \
                 is a multiple"));
+        /// bytes of a page that one read by garbage collection covers, where it reads only the
+        /// pages of a program operation that hold something valid, one after the other; where it
+        /// is not set, all of the operation. A collector that reads page by page pays less for
+        /// victims that hold little
+        pub read_bytes: Option<Bytes> = "collector.read_bytes", Absent,
+            optional(described("a power of two, at least 4KiB, at most a program operation and \
+                256KiB"));
         /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
         /// in idle time, collects until this share of all superblocks is free
@@ -91,6 +106,27 @@ impl GcConfig {
             "collector.burst",
             self.burst.unwrap_or_default(),
             "a superblock, or whole program operations of which a superblock is a multiple",
+        )?;
+        if let Some(bytes) = self.read_bytes {
+            let most = config.geometry.program_bytes.0.min(UNITS_OF_WORD * UNIT_BYTES);
+            require(
+                bytes.0.is_power_of_two() && (UNIT_BYTES..=most).contains(&bytes.0),
+                "collector.read_bytes",
+                bytes,
+                "a power of two, at least 4KiB, at most a program operation and 256KiB",
+            )?;
+            require(
+                config.compression.is_none(),
+                "collector.read_bytes",
+                bytes,
+                "absent where there is compression: pages then begin anywhere",
+            )?;
+        }
+        require(
+            self.policy != VictimPolicy::CostBenefitRoot || config.compression.is_none(),
+            "collector.policy",
+            "cost-benefit-root",
+            "another one where there is compression",
         )?;
         let alone = config.slc_cache.is_none() && config.compression.is_none();
         require(

@@ -7,6 +7,11 @@ fn collected(policy: VictimPolicy, separate_hot: bool) -> SsdConfig {
     SsdConfig { gc, ..plain() }
 }
 
+fn reading(bytes: u64) -> SsdConfig {
+    let gc = GcConfig { read_bytes: Some(Bytes(bytes)), ..plain().gc };
+    SsdConfig { gc, ..plain() }
+}
+
 fn refused(config: &SsdConfig) -> String {
     config.check().expect_err("the configuration is wrong").to_string()
 }
@@ -43,6 +48,17 @@ fn every_value_out_of_range_is_named() {
                 ..plain()
             },
             "trim.arbitration",
+        ),
+        (SsdConfig { metadata: Ppm(1_000_001), ..plain() }, "drive.metadata"),
+        (reading(2_048), "collector.read_bytes"),
+        (reading(12 << 10), "collector.read_bytes"),
+        (reading(128 << 10), "collector.read_bytes"),
+        (
+            SsdConfig {
+                compression: Some(CompressionConfig { floor: Ppm(100_000) }),
+                ..reading(4_096)
+            },
+            "absent where there is compression",
         ),
         (collected(VictimPolicy::DChoices(0), false), "collector.policy"),
         (collected(VictimPolicy::DChoices(1_025), false), "collector.policy"),

@@ -23,7 +23,8 @@ impl GarbageCollector {
         mapping.update_pages_of(victim, |page| {
             let die = nand.die_of(page);
             let (cells, units) = (Cells::Map, nand.map_units());
-            self.debt.extend([Owed::Read { cells, die, units }, Owed::Program { cells, die }]);
+            let read = Owed::Read { cells, die, pages: 1, units };
+            self.debt.extend([read, Owed::Program { cells, die }]);
             counters.map_pages_read += 1;
             counters.map_pages_programmed += 1;
         });

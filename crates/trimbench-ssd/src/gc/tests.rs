@@ -1,4 +1,4 @@
-use trimbench_core::Ppm;
+use trimbench_core::{Bytes, Ppm};
 
 use super::*;
 use crate::config::Geometry;
@@ -25,8 +25,8 @@ fn nearly_full() -> (GarbageCollector, Mapping, Nand) {
 fn debt(gc: &GarbageCollector) -> Vec<(char, u32, u32)> {
     let text = |owed: &Owed| match *owed {
         Owed::Read { cells: Cells::Map, die, .. } => ('m', die, 0),
-        Owed::Read { cells: Cells::Cache, die, units } => ('c', die, units),
-        Owed::Read { cells: Cells::Data, die, units } => ('r', die, units),
+        Owed::Read { cells: Cells::Cache, die, units, .. } => ('c', die, units),
+        Owed::Read { cells: Cells::Data, die, units, .. } => ('r', die, units),
         Owed::Program { cells: Cells::Map, die } => ('w', die, 0),
         Owed::Program { die, .. } => ('p', die, 0),
         Owed::Erase { die } => ('e', die, 0),
@@ -46,6 +46,32 @@ fn a_collection_owes_its_reads_its_full_programs_and_an_erase_of_every_die() {
     assert_eq!(debt(&gc), [first, second].concat());
     assert_eq!((counters.moved_units, counters.erased_superblocks), (24, 2));
     mapping.check(&gc.frontiers()[..1]);
+}
+
+#[test]
+fn a_collector_that_reads_pages_owes_one_read_for_each_with_something_valid() {
+    for (bytes, pages) in [
+        (None, [1, 1, 1, 1, 1]),
+        (Some(64), [1, 1, 1, 1, 1]),
+        (Some(16), [1, 1, 1, 4, 1]),
+        (Some(4), [1, 2, 1, 16, 4]),
+    ] {
+        let (_, mut mapping, nand) = nearly_full();
+        let read_bytes = bytes.map(|kib: u64| Bytes(kib << 10));
+        let gc = crate::config::GcConfig { read_bytes, ..plain().gc };
+        let mut gc = GarbageCollector::new(&SsdConfig { gc, ..plain() });
+        gc.make_room(&mut mapping, &nand, &mut DriveCounters::default());
+        let read = |owed: &Owed| match owed {
+            Owed::Read { pages, .. } => Some(*pages),
+            _ => None,
+        };
+        assert_eq!(gc.debt.iter().filter_map(read).collect::<Vec<_>>(), pages, "{bytes:?}");
+    }
+    // Of units 3 and 4, 60 to 63.
+    let units = 0b11 << 3 | 0b1111 << 60;
+    for (width, pages) in [(1, 6), (2, 4), (4, 3), (8, 2), (64, 1), (1_024, 1)] {
+        assert_eq!(Pages::of(width).with_any(units).count_ones(), pages, "{width}");
+    }
 }
 
 #[test]

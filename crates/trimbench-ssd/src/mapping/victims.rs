@@ -20,6 +20,9 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+/// Ages beyond this count as this where their square roots are compared.
+const AGE_MAX: u64 = 1 << 31;
+
 /// How the collector looks for its victim. Each finds the same one; that is what the others are
 /// for.
 #[doc(hidden)]
@@ -53,8 +56,9 @@ impl Order {
         match policy {
             VictimPolicy::Greedy => Self::Greedy,
             VictimPolicy::Fifo => Self::Fifo(VecDeque::new()),
-            VictimPolicy::CostBenefit => {
-                Self::CostBenefit(Ages { closed_at: vec![0; superblocks], closed: 0 })
+            VictimPolicy::CostBenefit | VictimPolicy::CostBenefitRoot => {
+                let rooted = policy == VictimPolicy::CostBenefitRoot;
+                Self::CostBenefit(Ages { closed_at: vec![0; superblocks], closed: 0, rooted })
             }
             // A seed of its own: the drive's choices do not depend on the host's.
             VictimPolicy::DChoices(count) => {
@@ -112,6 +116,8 @@ impl Order {
 pub(super) struct Ages {
     closed_at: Vec<u64>,
     closed: u64,
+    /// Whether it is the square root of an age that counts.
+    rooted: bool,
 }
 
 /// The closed superblocks and what is valid in them.
@@ -161,7 +167,7 @@ impl<'a> Candidates<'a> {
             valid: self.valid(superblock),
         };
         self.among(superblocks).map(offer).fold(best, |best, next| match best {
-            Some(best) if !next.beats(best, self.whole) => Some(best),
+            Some(best) if !next.beats(best, self.whole, ages.rooted) => Some(best),
             _ => Some(next),
         })
     }
@@ -178,9 +184,14 @@ struct Offer {
 
 impl Offer {
     /// Whether `age (1 - u) / 2u` is more than the other's, exactly; nothing valid is best of all.
-    fn beats(self, other: Self, whole: u32) -> bool {
-        let benefit = |it: Self| u128::from(it.age) * u128::from(whole - it.valid);
-        benefit(self) * u128::from(other.valid) > benefit(other) * u128::from(self.valid)
+    /// With the root of the age it is the squares that are compared.
+    fn beats(self, other: Self, whole: u32, rooted: bool) -> bool {
+        let counted = |units: u32| if rooted { u64::from(units).pow(2) } else { units.into() };
+        // A superblock has at most 2^24 units: the product of an age and two squares fits.
+        let age = |it: Self| u128::from(if rooted { it.age.min(AGE_MAX) } else { it.age });
+        let benefit = |it: Self| age(it) * u128::from(counted(whole - it.valid));
+        let cost = |it: Self| u128::from(counted(it.valid));
+        benefit(self) * cost(other) > benefit(other) * cost(self)
     }
 }
 

@@ -91,6 +91,7 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
         ("\"greedy\"", VictimPolicy::Greedy),
         ("\"fifo\"", VictimPolicy::Fifo),
         ("\"cost-benefit\"", VictimPolicy::CostBenefit),
+        ("\"cost-benefit-root\"", VictimPolicy::CostBenefitRoot),
         ("{ d-choices = 10 }", VictimPolicy::DChoices(10)),
     ] {
         let with = format!(

@@ -146,14 +146,15 @@ impl Drive for Ssd {
         self.config.contents.promise
     }
 
-    /// As a drive's own counters, with the pages of its map.
+    /// As a drive's own counters, with the pages of its map, metadata and parity.
     fn wear(&mut self) -> Option<Wear> {
         let counters = self.counters();
         let map_page = self.config.mapping_cache.map_or(Bytes(0), |cache| cache.page);
         let map = counters.map_pages_programmed * map_page.0;
+        let programmed = counters.programmed_units * UNIT_BYTES + map;
         Some(Wear {
             host_written: Bytes(counters.host_written_units * UNIT_BYTES),
-            media_written: Bytes(counters.programmed_units * UNIT_BYTES + map),
+            media_written: Bytes(programmed + self.config.metadata.of(programmed)),
         })
     }
 }

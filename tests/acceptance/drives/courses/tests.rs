@@ -2,14 +2,20 @@ use std::path::Path;
 
 use trimbench_results::Step;
 
-use super::{COURSES, Course, DRIVES, KEPT, courses, read};
+use super::{AMPLIFICATION_MOST, COURSES, Course, DRIVES, KEPT, courses, other, read};
 use crate::acceptance::Form;
 use crate::acceptance::planted::{Planted, failing, record, session};
 
-const HEAD: &str = "drive,campaign,started,split,pattern,used_gib,iops_of_each_tenth\n";
+const HEAD: &str =
+    "drive,campaign,started,split,pattern,used_gib,write_amplification,iops_of_each_tenth\n";
 
 /// What does not hold where the rounds of each course are its tenths times `off`.
 fn failed(text: &str, form: Form, off: impl Fn(&Course) -> f64) -> Vec<String> {
+    failed_of(text, form, off, 1.0)
+}
+
+/// The same where the write amplification is the real one times `worn`.
+fn failed_of(text: &str, form: Form, off: impl Fn(&Course) -> f64, worn: f64) -> Vec<String> {
     let planted = Planted::new();
     planted.file(KEPT, text.as_bytes());
     for (index, course) in courses(text, form).unwrap().iter().enumerate() {
@@ -21,10 +27,15 @@ fn failed(text: &str, form: Form, off: impl Fn(&Course) -> f64) -> Vec<String> {
             .map(|(tenth, iops)| {
                 let mut step = Step::new(format!("round-{tenth}"), "round");
                 step.measure("iops", iops * off(course));
+                step.measure("host_written_bytes", 1e9);
+                let real = course.amplification.unwrap_or(1.0);
+                step.measure("media_written_bytes", 1e9 * real * worn);
                 step
             })
             .collect();
-        planted.record(&format!("{name}/run.json"), &record(vec![ours]));
+        let record = record(vec![ours]);
+        planted.record(&format!("{name}/run.json"), &record);
+        planted.record(&format!("{}/run.json", other(&name)), &record);
     }
     let findings = read(&planted.raw_of(form)).unwrap();
     failing(&findings).into_iter().map(str::to_owned).collect()
@@ -52,17 +63,26 @@ fn rounds_like_the_tenths_hold_and_others_do_not() {
 }
 
 #[test]
+fn write_amplification_is_held_against_the_counter_of_the_drives_that_have_one() {
+    let worn = |worn: f64| failed_of(&text(), Form::Full, |_| 1.0, worn);
+    assert!(worn(1.0 + AMPLIFICATION_MOST - 0.001).is_empty());
+    let found = worn(1.0 - AMPLIFICATION_MOST - 0.001);
+    let counted = [DRIVES[0].drive, DRIVES[2].drive];
+    assert_eq!(found, counted.map(|drive| format!("{drive}: write amplification, furthest off")));
+}
+
+#[test]
 fn only_the_drive_that_differs_by_campaign_gets_a_factor() {
     let rows = |drive: &str| {
         format!(
-            "{HEAD}{drive},one,x,fit,uniform,10,100 50\n{drive},one,y,predict,zipf-0.4,10,90 45\n"
+            "{HEAD}{drive},one,x,fit,uniform,10,,100 50\n{drive},one,y,predict,zipf-0.4,10,,90 45\n"
         )
     };
     let twice = |_: &Course| 2.0;
     let drives = DRIVES.map(|judge| failed(&rows(judge.drive), Form::Full, twice).len());
     assert_eq!(drives, [2, 2, 0, 2]);
     // A campaign without a row to be fitted has none.
-    let text = format!("{HEAD}{},one,y,predict,zipf-0.4,10,90 45\n", DRIVES[2].drive);
+    let text = format!("{HEAD}{},one,y,predict,zipf-0.4,10,,90 45\n", DRIVES[2].drive);
     assert_eq!(failed(&text, Form::Full, twice).len(), 1);
 }
 

@@ -6,10 +6,10 @@
 use trimbench_core::units::narrow;
 
 use super::super::{CHUNK, NOT_CLOSED};
-use super::{Ages, Candidates, Offer, VictimSearch};
+use super::{AGE_MAX, Ages, Candidates, Offer, VictimSearch};
 
 /// What is worth less than this share of the best, in floating point, is worth less exactly: each
-/// side of the comparison is off by less than four roundings of 2^-53.
+/// side of the comparison is off by less than eight roundings of 2^-53.
 const CERTAIN: f64 = 1.0 - 1e-12;
 
 /// The superblock of the least count, the first of equals, and the count; `None` where that is no
@@ -33,37 +33,64 @@ pub(super) fn emptiest(
     Some((narrow((chunk * CHUNK + within) as u64), least))
 }
 
-/// The candidate of the most `age (1 - u) / 2u`, the first of equals.
+/// The candidate of the most `age (1 - u) / 2u`, or of that with the root of the age, the first of
+/// equals.
 ///
 /// A chunk is compared exactly only if something in it may be better than the best so far. That is
 /// known in floating point, with a margin: few chunks are compared in vain, none is passed by.
 pub(super) fn worthiest(candidates: Candidates<'_>, ages: &Ages) -> Option<Offer> {
+    if ages.rooted {
+        worthiest_by::<true>(candidates, ages)
+    } else {
+        worthiest_by::<false>(candidates, ages)
+    }
+}
+
+fn worthiest_by<const ROOTED: bool>(candidates: Candidates<'_>, ages: &Ages) -> Option<Offer> {
     let (counts, whole) = (candidates.counts, candidates.whole);
     let mut best = None;
     let mut bar = 0.0;
     for (chunk, closed_at) in ages.closed_at.chunks(CHUNK).enumerate() {
         let superblocks = chunk * CHUNK..chunk * CHUNK + closed_at.len();
-        if any_reaches(bar, &counts[superblocks.clone()], closed_at, ages.closed, whole) {
+        let counts = &counts[superblocks.clone()];
+        if any_reaches::<ROOTED>(bar, counts, closed_at, ages.closed, whole) {
             best = candidates.worthiest_of(superblocks, best, ages);
             // Infinite where nothing is valid: nothing reaches that, and nothing is better.
-            bar = best.map_or(0.0, |best| worth(best, whole) * CERTAIN);
+            bar = best.map_or(0.0, |best| worth::<ROOTED>(best, whole) * CERTAIN);
         }
     }
     best
 }
 
-/// Twice `age (1 - u) / 2u`.
-fn worth(offer: Offer, whole: u32) -> f64 {
-    offer.age as f64 * f64::from(whole - offer.valid) / f64::from(offer.valid)
+/// Twice `age (1 - u) / 2u`; with the root of the age, the square of that.
+fn worth<const ROOTED: bool>(offer: Offer, whole: u32) -> f64 {
+    let (free, valid) = (f64::from(whole - offer.valid), f64::from(offer.valid));
+    if ROOTED {
+        offer.age.min(AGE_MAX) as f64 * (free * free) / (valid * valid)
+    } else {
+        offer.age as f64 * free / valid
+    }
 }
 
 /// Whether a candidate of a chunk is worth `bar` or more.
-fn any_reaches(bar: f64, counts: &[u32], closed_at: &[u64], closed: u64, whole: u32) -> bool {
+fn any_reaches<const ROOTED: bool>(
+    bar: f64,
+    counts: &[u32],
+    closed_at: &[u64],
+    closed: u64,
+    whole: u32,
+) -> bool {
     counts.iter().zip(closed_at).fold(false, |any, (&count, &closed_at)| {
         let age = closed.wrapping_sub(closed_at) as f64;
         // Of a candidate it is no negative number, and signed ones are converted faster.
         let valid = f64::from(count.cast_signed());
-        let enough = age * (f64::from(whole) - valid) >= bar * valid;
+        let free = f64::from(whole) - valid;
+        // An age beyond the greatest only lets a chunk be compared in vain.
+        let enough = if ROOTED {
+            age * (free * free) >= bar * (valid * valid)
+        } else {
+            age * free >= bar * valid
+        };
         let closed = count & NOT_CLOSED == 0;
         // Bitwise: a lazy operator is a branch, and not vectorised.
         let reaches = enough & closed;

@@ -65,8 +65,30 @@ fn cost_and_benefit_are_weighed_as_published() {
 }
 
 #[test]
+fn the_root_of_the_age_weighs_less_than_the_age() {
+    let offer = |superblock: u32| {
+        let valid = f64::from(UNITS - FREED[superblock as usize]);
+        f64::from(9 - superblock).sqrt() * (f64::from(UNITS) - valid) / valid
+    };
+    let mut expected: Vec<u32> = (0..9).collect();
+    expected.sort_by(|&a, &b| offer(b).total_cmp(&offer(a)));
+    assert_eq!(order(nine_closed(VictimPolicy::CostBenefitRoot, FREED)), expected);
+    // Of three units, one valid and an age of 1 is worth two valid and an age of 16.
+    let offer = |age: u64, valid: u32| Offer { superblock: 0, age, valid };
+    let ranked = |one: Offer, other: Offer, rooted| {
+        (one.beats(other, 3, rooted), other.beats(one, 3, rooted))
+    };
+    assert_eq!(ranked(offer(1, 1), offer(16, 2), true), (false, false));
+    assert_eq!(ranked(offer(1, 1), offer(15, 2), true), (true, false));
+    assert_eq!(ranked(offer(1, 1), offer(15, 2), false), (false, true));
+    // The greatest numbers do not overflow.
+    let (old, young) = (offer(u64::MAX, 1), offer(1, 1 << 24));
+    assert!(old.beats(young, 1 << 24, true) && !young.beats(old, 1 << 24, true));
+}
+
+#[test]
 fn a_superblock_that_is_filled_again_is_the_youngest() {
-    for policy in [VictimPolicy::Fifo, VictimPolicy::CostBenefit] {
+    for policy in [VictimPolicy::Fifo, VictimPolicy::CostBenefit, VictimPolicy::CostBenefitRoot] {
         let mut mapping = nine_closed(policy, [64, 1, 1, 1, 1, 1, 1, 1, 1]);
         assert_eq!(mapping.victim(), Some((0, 0)));
         mapping.release(0);
@@ -135,7 +157,7 @@ impl Closed {
         };
         let counts = std::iter::repeat_with(|| count(rng)).take(superblocks).collect();
         let closed_at = std::iter::repeat_with(|| rng.below(longest)).take(superblocks).collect();
-        Self { counts, ages: Ages { closed_at, closed: longest } }
+        Self { counts, ages: Ages { closed_at, closed: longest, rooted: false } }
     }
 
     fn candidates(&self) -> Candidates<'_> {
@@ -166,10 +188,17 @@ fn vectorised_and_plain_searches_choose_the_same() {
         // Few counts and few times make many equals; long times are rounded.
         for few in [1, 3, 32, 1_024] {
             for longest in [1, 4, 1_000, 1 << 33, 1 << 62] {
-                let closed = Closed::draw(&mut rng, superblocks, (few, longest));
-                let plain = closed.plain();
-                none += u32::from(plain.1.is_none());
-                assert_eq!(closed.vectorised(), plain, "{superblocks} {few} {longest}");
+                let mut closed = Closed::draw(&mut rng, superblocks, (few, longest));
+                for rooted in [false, true] {
+                    closed.ages.rooted = rooted;
+                    let plain = closed.plain();
+                    none += u32::from(plain.1.is_none());
+                    assert_eq!(
+                        closed.vectorised(),
+                        plain,
+                        "{superblocks} {few} {longest} {rooted}"
+                    );
+                }
             }
         }
     }
@@ -184,7 +213,7 @@ fn what_floating_point_cannot_tell_apart_is_compared_exactly() {
     for (second, best) in [(3 * age + 599, 0), (3 * age + 600, 0), (3 * age + 601, 64)] {
         let mut closed = Closed {
             counts: vec![NOT_CLOSED; 100],
-            ages: Ages { closed_at: vec![0; 100], closed: 1 << 63 },
+            ages: Ages { closed_at: vec![0; 100], closed: 1 << 63, rooted: false },
         };
         (closed.counts[0], closed.counts[64]) = (WHOLE / 2, WHOLE / 4 * 3);
         closed.ages.closed_at[0] = closed.ages.closed - (age + 200);

@@ -169,6 +169,20 @@ fn both_open_groups_are_in_the_buffer_and_a_flush_pads_both() {
 }
 
 #[test]
+fn metadata_counts_in_what_the_drive_says_and_nowhere_else() {
+    let worn = |metadata: Ppm| {
+        let mut target = drive(SsdConfig { metadata, ..plain() });
+        let commands = (0..64).map(|unit| BlockCommand::write(units(unit * 16, 16)));
+        let ended = run_in_turn(&mut target, 4, commands).last().map(|it| it.at);
+        let wear = target.model_mut().wear().unwrap();
+        (wear.host_written.0, wear.media_written.0, ended)
+    };
+    let (plain, with) = (worn(Ppm(0)), worn(Ppm(22_300)));
+    assert_eq!(plain.1, 4 << 20);
+    assert_eq!(with, (plain.0, plain.1 + plain.1 * 223 / 10_000, plain.2));
+}
+
+#[test]
 fn a_collector_with_reads_of_its_own_slows_writes_and_no_read_of_the_host() {
     let slow = Nanos::from_micros(400);
     let of = |host: Nanos, collector: Option<Nanos>| {
