@@ -67,3 +67,19 @@ fn an_open_group_keeps_its_place_while_others_fill_beside_it() {
     buffer.leave();
     assert_eq!(buffer.leave().map(|full| (full.group, full.at)), Some((0, at(950))));
 }
+
+#[test]
+fn a_place_that_frees_early_is_free_when_the_program_begins() {
+    let mut buffer = WriteBuffer::new(1);
+    let positions = [0, 1].map(|number| group(&mut buffer, number));
+    assert_eq!(buffer.arrive(positions[0], at(10)), Some(at(10)));
+    buffer.leave().unwrap();
+    buffer.programmed(0, at(500), at(300));
+    // A read that comes before the program has begun moves both.
+    buffer.postponed(0, at(200), at(560));
+    assert!(buffer.holds(0, at(559)) && !buffer.holds(0, at(560)));
+    assert_eq!(buffer.arrive(positions[1], at(20)), Some(at(360)));
+    // One that comes later moves the end alone.
+    buffer.postponed(0, at(400), at(600));
+    assert_eq!(buffer.durable_at(positions[0]), Some(at(600)));
+}
