@@ -7,12 +7,12 @@ pub(super) const DRIVES: &[ClaimRow] = &[
     ClaimRow {
         id: "drives.1",
         title: "Emulated drives of four names write as fast as those, over the whole course",
-        bar: "mean over the tenths of a drive write of |ln(ours / real)|, from fresh to steady, of 28 \
-          runs of [SSDIQ] with uniform, Zipf and read-only patterns; three numbers of each \
+        bar: "mean over the tenths of a drive write of |ln(ours / real)|, from fresh to steady, of \
+          28 runs of [SSDIQ] with uniform, Zipf and read-only patterns; three numbers of each \
           profile are fitted to one uniform run: the worst course of the 7450 MAX and of the \
           CM7-R (with the host's limit of each run) at most 0.03, of the P5520 0.06 after one \
-          factor a campaign from its fitted rows, of the WD 0.08; write amplification within 2 % of \
-          the drives' own counters where those are public (short form: the 7450 MAX)",
+          factor a campaign from its fitted rows, of the WD 0.08; write amplification within 2 % \
+          of the drives' own counters where those are public (short form: the 7450 MAX)",
         tier: Tier::Evidence,
         short: seconds(60),
         full: seconds(240),
@@ -24,8 +24,8 @@ pub(super) const DRIVES: &[ClaimRow] = &[
         title: "Emulated drives of four names answer reads and writes at a rate as those do",
         bar: "22 rates of [SSDIQ] that the drives kept up with, 10,000 to 250,000 writes a second \
               beside 5,000 reads, every other one fitted: of the p50 and p99 of reads and writes \
-              that are predicted, at least two thirds within 10 % or 1 us (p50) and a factor of 1.2 \
-              or, of writes, the row's own spread (p99); of each of the four at least half (short \
+              that are predicted, at least two thirds within 10 % or 1 us (p50) and a factor of \
+              1.2 or, of writes, the row's own spread (p99); of each of the four at least half (short \
               form: the 7450 MAX)",
         tier: Tier::Evidence,
         short: seconds(60),
@@ -36,8 +36,8 @@ pub(super) const DRIVES: &[ClaimRow] = &[
     ClaimRow {
         id: "drives.7",
         title: "Zones that are discarded and written whole run and wear as on drives of four names",
-        bar: "20 runs of [SSDIQ] with zones of 1.06 to 16 GiB, 1 to 8 at a time, 512 KiB at a queue \
-              depth of 1; nothing is fitted to them: mean over the tenths of |ln(ours / real)| of \
+        bar: "20 runs of [SSDIQ] with zones of 1.06 to 16 GiB, 1 to 8 at a time, 512 KiB at a \
+              queue depth of 1; nothing is fitted to them: mean over the tenths of |ln(ours / real)| of \
               the worst run of each drive at most 0.10; write amplification within 5 % of the 7450 \
               MAX's own counter, metadata and parity of 2.23 % included (short form: the 7450 MAX)",
         tier: Tier::Evidence,

@@ -1,8 +1,9 @@
 //! One offered rate while it runs: what arrives, what was seen of it, and whether the drive kept
 //! up.
 //!
-//! Accesses arrive whatever became of the earlier ones, so a drive that serves fewer than arrive has
-//! a backlog that grows for as long as the rate lasts, and every wait would say how long that was.
+//! Accesses arrive whatever became of the earlier ones, so a drive that serves fewer than arrive
+//! has a backlog that grows for as long as the rate lasts, and every wait would say how long that
+//! was.
 //! The drive *keeps up* if the backlog does not grow: of the accesses that arrive in the last fifth
 //! of what counts, the median of the reads, that of the writes and that of the TRIMs wait at most a
 //! fiftieth of its length. A drive that lags behind the arrivals by 2.5 % or more fails that; a

@@ -3,8 +3,8 @@
 //! Model: a read goes before the first operation of its die that has not yet let `reads_max` reads
 //! pass, and behind the reads that passed it earlier. A running operation is interrupted: the die
 //! can read after a pause; the rest of the operation follows the reads and takes longer by
-//! `resume`. An operation that would end before the pause is not interrupted. With `slice` it can be
-//! interrupted only at whole multiples of that after its start, so that the pause begins there.
+//! `resume`. An operation that would end before the pause is not interrupted. With `slice` it can
+//! be interrupted only at whole multiples of that after its start, so that the pause begins there.
 //! Garbage-collection reads have a slice of their own, or cannot be interrupted, as slices of
 //! background TRIM.
 //!

@@ -62,7 +62,7 @@ fn a_read_goes_first_on_the_channel_and_moves_back_what_is_reserved() {
         let config = plain();
         let nand = NandTiming { suspend: Some(suspend), ..config.nand };
         let mut nand = Nand::new(&SsdConfig { nand, ..config });
-        // A read by the collector of 64 KiB is on the channel for 65.536 us, one of 4 KiB for 4.096.
+        // 64 KiB of the collector are on the channel for 65.536 us, 4 KiB for 4.096.
         nand.collect(Cells::Data, 0, 1, 16, Instant::START);
         let read = nand.transfer(0, 1, Instant::START);
         let next = nand.transfer(0, 1, Instant::START);
