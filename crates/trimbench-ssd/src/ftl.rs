@@ -51,8 +51,6 @@ pub(crate) struct Ftl {
     group_mask: u32,
     /// Whether the choice between the two may have changed since it was made.
     reconsider: bool,
-    /// Whether a place in the buffer is free when the program of its group begins.
-    frees_early: bool,
 }
 
 /// What the host's data are divided into: where there are two streams, each has its frontier.
@@ -97,11 +95,10 @@ impl Ftl {
         }
         Self {
             mapping,
-            buffer: WriteBuffer::new(index(groups)),
+            buffer: WriteBuffer::new(index(groups)).freeing_early(config.buffer_frees_early),
             gc: GarbageCollector::new(config),
             frontier: Frontier::default(),
             parked: Frontier::default(),
-            frees_early: config.buffer_frees_early,
             second: false,
             caching: false,
             group_mask: match config.compression {
@@ -149,9 +146,8 @@ impl Ftl {
         let cells = Cells::of(full.cached);
         let die = nand.die_of(full.group);
         let programmed_at = nand.program(cells, die, full.at, Some(full.group));
-        let free_at =
-            if self.frees_early { nand.begun(cells, programmed_at) } else { programmed_at };
-        self.buffer.programmed(full.group, programmed_at, free_at);
+        let begun_at = nand.begun(cells, programmed_at);
+        self.buffer.programmed(full.group, programmed_at, begun_at);
     }
 
     /// Where a unit is read from at `now`: its program group, or `None` when no flash is involved

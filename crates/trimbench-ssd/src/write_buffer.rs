@@ -54,6 +54,8 @@ struct Place {
 #[derive(Debug)]
 pub(crate) struct WriteBuffer {
     places: Vec<Place>,
+    /// Whether a place is free when the program of its group begins.
+    frees_early: bool,
     /// Where the data of all writes so far go to.
     placed: Position,
     /// What of it has a time.
@@ -78,6 +80,7 @@ impl WriteBuffer {
             Place { group: u32::MAX, programmed_at: Instant::START, free_at: Instant::START };
         Self {
             places: vec![empty; groups],
+            frees_early: false,
             placed: Position::default(),
             arrived: Position::default(),
             left: 0,
@@ -86,6 +89,11 @@ impl WriteBuffer {
             last_leaves_at: Instant::START,
             last_program: Instant::START,
         }
+    }
+
+    /// The same, whose places are free when programs begin.
+    pub(crate) fn freeing_early(self, frees_early: bool) -> Self {
+        Self { frees_early, ..self }
     }
 
     /// A group is begun.
@@ -151,9 +159,10 @@ impl WriteBuffer {
         self.full.pop_front()
     }
 
-    /// The group that left last ends its program at `programmed_at`, and its place is free at
-    /// `free_at`.
-    pub(crate) fn programmed(&mut self, group: u32, programmed_at: Instant, free_at: Instant) {
+    /// The group that left last ends its program at `programmed_at`, which began at
+    /// `begun_at`.
+    pub(crate) fn programmed(&mut self, group: u32, programmed_at: Instant, begun_at: Instant) {
+        let free_at = if self.frees_early { begun_at } else { programmed_at };
         let place = index(self.left % self.places.len() as u64);
         self.places[place] = Place { group, programmed_at, free_at };
         self.left += 1;
@@ -176,7 +185,8 @@ impl WriteBuffer {
     /// Everything that left for the flash is there, and nothing waits; an open group stays open.
     pub(crate) fn settle(&mut self) {
         let open = Position { begun: self.placed.begun - self.placed.full, full: 0 };
-        *self = Self { placed: open, arrived: open, ..Self::new(self.places.len()) };
+        let fresh = Self::new(self.places.len()).freeing_early(self.frees_early);
+        *self = Self { placed: open, arrived: open, ..fresh };
     }
 
     /// When all data up to `position` are durable; `None` while some of them have not left.

@@ -70,7 +70,7 @@ fn an_open_group_keeps_its_place_while_others_fill_beside_it() {
 
 #[test]
 fn a_place_that_frees_early_is_free_when_the_program_begins() {
-    let mut buffer = WriteBuffer::new(1);
+    let mut buffer = WriteBuffer::new(1).freeing_early(true);
     let positions = [0, 1].map(|number| group(&mut buffer, number));
     assert_eq!(buffer.arrive(positions[0], at(10)), Some(at(10)));
     buffer.leave().unwrap();
