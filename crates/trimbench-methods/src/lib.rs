@@ -9,6 +9,7 @@ pub mod delete_stall;
 pub mod delete_storm;
 pub mod idle_trim;
 pub mod kernels;
+pub mod latency_under_load;
 pub mod policy;
 pub mod postmark;
 pub mod recovery;
@@ -32,6 +33,7 @@ pub const METHODS: &[MethodInfo] = &[
     idle_trim::IdleTrim::INFO,
     recovery::Recovery::INFO,
     steady_state::SteadyState::INFO,
+    latency_under_load::LatencyUnderLoad::INFO,
     trim_integrity::TrimIntegrity::INFO,
     settle::Settle::INFO,
     postmark::Postmark::INFO,

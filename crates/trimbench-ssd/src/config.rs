@@ -6,8 +6,10 @@
 //! The structs are read from the tables that define them. A table gives ranges in words;
 //! [`SsdConfig::check`] enforces them, because most depend on other values, and quotes them.
 
-use trimbench_core::settings::IfUnset::Required;
-use trimbench_core::settings::{FromSettings as _, Unit, default_to, described, named, true_false};
+use trimbench_core::settings::IfUnset::{Absent, Required};
+use trimbench_core::settings::{
+    FromSettings as _, Unit, default_to, described, named, optional, true_false,
+};
 use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise, named_enum, settings};
 
 mod compression;
@@ -108,6 +110,15 @@ settings! {
         pub resume: Nanos = "suspend.resume", Required, described("at most 1h");
         /// maximum number of reads that go before one operation; further reads wait for its end
         pub reads_max: u32 = "suspend.reads_max", Required, described("at least 1");
+        /// an operation can be interrupted only every so often after its start, as between the
+        /// pulses of a program; 0: at any time
+        pub slice: Nanos = "suspend.slice", default_to("0"), described("at most 1h");
+        /// a read by garbage collection, which may stand for several, can be interrupted only every
+        /// so often after its start, with the pause of a program; where it is not set, never
+        pub collector: Option<Nanos> = "suspend.collector", Absent,
+            optional(described("at most 1h"));
+        /// the transfer of a read goes before all others of its channel that have been reserved
+        pub channel: bool = "suspend.channel", default_to("false"), true_false();
     }
 }
 
@@ -136,6 +147,9 @@ settings! {
         pub command: Nanos = "host.command", Required, described("at most 1h");
         /// fixed latency of each command that occupies nothing: host, link and firmware pipeline
         pub latency: Nanos = "host.latency", Required, described("at most 1h");
+        /// mean of what comes on top of it, exponentially distributed: firmware does not take the
+        /// same time for each command
+        pub jitter: Nanos = "host.jitter", default_to("0"), described("at most 1h");
     }
 }
 
@@ -186,6 +200,10 @@ settings! {
             described("at least one program operation, at most 16GiB");
         /// the buffer survives a power cut, so that a flush is free
         pub power_loss_protection: bool = "drive.power_loss_protection", Required, true_false();
+        /// a place in the buffer is free again when the program of what was in it begins, not when
+        /// it ends: the die's registers hold the data meanwhile. Only with power loss protection
+        pub buffer_frees_early: bool = "drive.buffer_frees_early", default_to("false"),
+            true_false();
         /// metadata and parity that are programmed beside everything else, as a share of that. The
         /// drive counts them in what it says that it has written; their time is part of
         /// `nand.program`, and their space none of the over-provisioning
@@ -384,6 +402,7 @@ impl SsdConfig {
                 "drive.write_buffer",
                 buffer >= self.geometry.program_bytes && buffer <= Bytes::gib(16),
             ),
+            ("drive.buffer_frees_early", !self.buffer_frees_early || self.power_loss_protection),
             ("host.queue_depth", self.host.queue_depth > 0),
             ("host.link_bytes_per_second", self.host.link_rate >= RATE_MIN),
             ("nand.channel_bytes_per_second", self.nand.channel_rate >= RATE_MIN),

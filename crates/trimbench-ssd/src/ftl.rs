@@ -95,7 +95,7 @@ impl Ftl {
         }
         Self {
             mapping,
-            buffer: WriteBuffer::new(index(groups)),
+            buffer: WriteBuffer::new(index(groups)).freeing_early(config.buffer_frees_early),
             gc: GarbageCollector::new(config),
             frontier: Frontier::default(),
             parked: Frontier::default(),
@@ -146,7 +146,8 @@ impl Ftl {
         let cells = Cells::of(full.cached);
         let die = nand.die_of(full.group);
         let programmed_at = nand.program(cells, die, full.at, Some(full.group));
-        self.buffer.programmed(full.group, programmed_at);
+        let begun_at = nand.begun(cells, programmed_at);
+        self.buffer.programmed(full.group, programmed_at, begun_at);
     }
 
     /// Where a unit is read from at `now`: its program group, or `None` when no flash is involved

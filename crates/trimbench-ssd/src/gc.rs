@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use trimbench_core::units::narrow;
 use trimbench_core::{Instant, Nanos};
 
 use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig, UNIT_BYTES};
@@ -130,6 +131,8 @@ pub(crate) struct GarbageCollector {
     /// Valid units up to which a victim is worth idle time.
     idle_valid_max: u32,
     idle_after: Nanos,
+    /// Program groups of the host from one payment of debt to the next, at least 1.
+    burst_groups: u32,
     /// Bits of a cell outside the SLC cache.
     bits_per_cell: u32,
 }
@@ -155,6 +158,10 @@ impl GarbageCollector {
             high: config.gc.idle_free_target.of(config.superblocks()).max(low + 1),
             idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
             idle_after: config.gc.idle_after,
+            burst_groups: config.gc.burst.map_or(1, |burst| {
+                let groups = burst.0 / config.geometry.program_bytes.0;
+                narrow(groups).max(1)
+            }),
             bits_per_cell: config.slc_cache.as_ref().map_or(1, |cache| cache.bits_per_cell),
         }
     }
@@ -209,11 +216,16 @@ impl GarbageCollector {
     }
 
     /// How many operations of the debt one of `groups_left` program groups of the host owes: it
-    /// pays them when it leaves.
+    /// pays them when it leaves. In a drive that collects in bursts the first group of each burst
+    /// pays for all.
     #[inline]
     pub(crate) fn assign_share(&mut self, groups_left: u32) -> u32 {
         let open = self.debt.len() - self.assigned;
-        let share = open.div_ceil(groups_left.max(1) as usize);
+        let groups_left = groups_left.max(1);
+        if !groups_left.is_multiple_of(self.burst_groups) {
+            return 0;
+        }
+        let share = open.div_ceil((groups_left / self.burst_groups) as usize);
         self.assigned += share;
         u32::try_from(share).expect("a debt of a few superblocks")
     }

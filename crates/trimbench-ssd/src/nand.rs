@@ -97,6 +97,8 @@ pub(crate) struct Nand {
     /// In their place, where reads interrupt programs and erases.
     suspending: Option<SuspendingDies>,
     channels: Vec<Resource>,
+    /// The same for the host's reads alone, where they go first; else empty.
+    reads_first: Vec<Resource>,
     /// By [`Cells`].
     timings: [CellTiming; 3],
     /// Of an emulated superblock's part on one die: the real erase, in proportion to its size.
@@ -135,6 +137,12 @@ impl Nand {
             dies: vec![Resource::default(); dies],
             suspending: nand.suspend.map(|suspend| SuspendingDies::new(suspend, dies)),
             channels: vec![Resource::default(); geometry.channels as usize],
+            reads_first: match nand.suspend {
+                Some(suspend) if suspend.channel => {
+                    vec![Resource::default(); geometry.channels as usize]
+                }
+                _ => Vec::new(),
+            },
             timings: [data, cache, map],
             erase: Nanos(u64::try_from(scaled).unwrap_or(u64::MAX)),
             rate,
@@ -196,6 +204,13 @@ impl Nand {
         self.suspending.iter().flat_map(move |dies| dies.programs(die))
     }
 
+    /// When the program began that ends at `end`, if no read interrupts it.
+    #[inline]
+    pub(crate) fn begun(&self, cells: Cells, end: Instant) -> Instant {
+        let span = self.timings[cells as usize].program;
+        Instant::from_start(end.since_start().saturating_sub(span))
+    }
+
     /// The die phase of a read that a command waits for; the channel phase follows when it ends.
     #[inline]
     pub(crate) fn sense(&mut self, cells: Cells, die: u32, from: Instant) -> Instant {
@@ -210,7 +225,14 @@ impl Nand {
     #[inline]
     pub(crate) fn transfer(&mut self, die: u32, units: u32, from: Instant) -> Instant {
         let span = self.rate.span(u64::from(units) * UNIT_BYTES);
-        self.channel(die).reserve(from, span)
+        if self.reads_first.is_empty() {
+            return self.channel(die).reserve(from, span);
+        }
+        // What is reserved already is moved back by as much.
+        let channel = self.channel(die);
+        channel.reserve(channel.free_at().max(from), span);
+        let channel = die as usize % self.channels.len();
+        self.reads_first[channel].reserve(from, span)
     }
 
     /// Reads of so many pages by the collector, with so many units to move: die and channel
@@ -225,8 +247,9 @@ impl Nand {
         from: Instant,
     ) {
         let span = self.timings[cells as usize].collected.times(pages.into());
-        self.operate(die, from, span, Kind::Other);
-        self.transfer(die, units, from);
+        self.operate(die, from, span, Kind::Collected);
+        let span = self.rate.span(u64::from(units) * UNIT_BYTES);
+        self.channel(die).reserve(from, span);
     }
 
     /// Erases one die's part of a superblock.

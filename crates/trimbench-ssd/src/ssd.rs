@@ -10,11 +10,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, DISCARD_RANGES_MAX, Data,
-    DeviceStatistics, DrainRule, Instant, LbaRange, Medium, Model, Operation, Rejected, Status,
-    Support, Tag,
+    DeviceStatistics, DrainRule, Instant, LbaRange, Medium, Model, Nanos, Operation, Rejected,
+    Status, Support, Tag,
 };
 
 use crate::config::{DriveConfigError, LinkDuplex, Media, SsdConfig, UNIT_BYTES, WHOLE};
@@ -83,6 +84,8 @@ pub struct Ssd {
     /// [`Drive::fill_from`](trimbench_core::Drive::fill_from) fills nothing.
     stays_empty: bool,
     streams: Option<WriteStreams>,
+    /// `None` where every command takes the same latency.
+    jitter: Option<Rng>,
 }
 
 /// The mapping units that a range of logical blocks touches.
@@ -175,6 +178,7 @@ impl Ssd {
             overreach: Overreach::default(),
             stays_empty: false,
             streams: config.write_streams.map(WriteStreams::new),
+            jitter: (config.host.jitter > Nanos::ZERO).then(|| Rng::new(0).split("jitter")),
             capabilities: config.capabilities(),
             config,
         }
@@ -276,7 +280,11 @@ impl Ssd {
 
     #[inline]
     fn finish(&mut self, at: Instant, slot: Slot) {
-        self.events.add(at + self.config.host.latency, Action::Complete(slot));
+        let jitter = match &mut self.jitter {
+            Some(rng) => rng.exponential(self.config.host.jitter),
+            None => Nanos::ZERO,
+        };
+        self.events.add(at + self.config.host.latency + jitter, Action::Complete(slot));
     }
 
     /// Starts waiting commands as long as there is room.

@@ -9,6 +9,8 @@
 //! Where data go is decided when a write starts, but when they arrive only later: the buffer knows
 //! both ends of that interval. For a write that needs a place whose program has not even begun, no
 //! end can be given; it asks again when a group has left.
+//!
+//! A drive may give a place away when the program of its group begins (`buffer_frees_early`).
 
 use std::collections::VecDeque;
 
@@ -45,11 +47,15 @@ pub(crate) struct FullGroup {
 struct Place {
     group: u32,
     programmed_at: Instant,
+    /// When another may have it.
+    free_at: Instant,
 }
 
 #[derive(Debug)]
 pub(crate) struct WriteBuffer {
     places: Vec<Place>,
+    /// Whether a place is free when the program of its group begins.
+    frees_early: bool,
     /// Where the data of all writes so far go to.
     placed: Position,
     /// What of it has a time.
@@ -70,9 +76,11 @@ impl WriteBuffer {
     /// Room for `groups` program groups, at least one.
     pub(crate) fn new(groups: usize) -> Self {
         debug_assert!(groups > 0);
-        let empty = Place { group: u32::MAX, programmed_at: Instant::START };
+        let empty =
+            Place { group: u32::MAX, programmed_at: Instant::START, free_at: Instant::START };
         Self {
             places: vec![empty; groups],
+            frees_early: false,
             placed: Position::default(),
             arrived: Position::default(),
             left: 0,
@@ -81,6 +89,11 @@ impl WriteBuffer {
             last_leaves_at: Instant::START,
             last_program: Instant::START,
         }
+    }
+
+    /// The same, whose places are free when programs begin.
+    pub(crate) fn freeing_early(self, frees_early: bool) -> Self {
+        Self { frees_early, ..self }
     }
 
     /// A group is begun.
@@ -132,7 +145,7 @@ impl WriteBuffer {
     /// When the group of this number finds its place; `None` while nobody knows.
     fn room_at(&self, number: u64) -> Option<Instant> {
         let places = self.places.len() as u64;
-        (number < self.left + places).then(|| self.places[index(number % places)].programmed_at)
+        (number < self.left + places).then(|| self.places[index(number % places)].free_at)
     }
 
     /// When the next group leaves for the flash; never while there is none.
@@ -146,10 +159,12 @@ impl WriteBuffer {
         self.full.pop_front()
     }
 
-    /// The group that left last ends its program at `programmed_at`.
-    pub(crate) fn programmed(&mut self, group: u32, programmed_at: Instant) {
+    /// The group that left last ends its program at `programmed_at`, which began at
+    /// `begun_at`.
+    pub(crate) fn programmed(&mut self, group: u32, programmed_at: Instant, begun_at: Instant) {
+        let free_at = if self.frees_early { begun_at } else { programmed_at };
         let place = index(self.left % self.places.len() as u64);
-        self.places[place] = Place { group, programmed_at };
+        self.places[place] = Place { group, programmed_at, free_at };
         self.left += 1;
         self.last_program = self.last_program.max(programmed_at);
     }
@@ -158,6 +173,9 @@ impl WriteBuffer {
     pub(crate) fn postponed(&mut self, group: u32, now: Instant, programmed_at: Instant) {
         for place in &mut self.places {
             if place.group == group && place.programmed_at > now {
+                if place.free_at > now {
+                    place.free_at += programmed_at.since(place.programmed_at);
+                }
                 place.programmed_at = programmed_at;
             }
         }
@@ -167,7 +185,8 @@ impl WriteBuffer {
     /// Everything that left for the flash is there, and nothing waits; an open group stays open.
     pub(crate) fn settle(&mut self) {
         let open = Position { begun: self.placed.begun - self.placed.full, full: 0 };
-        *self = Self { placed: open, arrived: open, ..Self::new(self.places.len()) };
+        let fresh = Self::new(self.places.len()).freeing_early(self.frees_early);
+        *self = Self { placed: open, arrived: open, ..fresh };
     }
 
     /// When all data up to `position` are durable; `None` while some of them have not left.

@@ -23,6 +23,7 @@ const RUNS: [(&str, &str, &[&str], &[&str]); 3] = [
             "idle-trim",
             "recovery",
             "steady-state",
+            "latency-under-load",
             "trim-integrity",
             "settle",
             "replay",

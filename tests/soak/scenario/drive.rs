@@ -70,6 +70,7 @@ pub(super) fn write_buffer(rng: &mut Rng, it: &mut Scenario) {
 
 pub(super) fn power_loss_protection(rng: &mut Rng, it: &mut Scenario) {
     it.drive.power_loss_protection = rng.chance(QUARTER);
+    it.drive.buffer_frees_early = it.drive.power_loss_protection && rng.chance(HALF);
 }
 
 pub(super) fn gc(rng: &mut Rng, it: &mut Scenario) {
@@ -142,6 +143,9 @@ pub(super) fn suspension(rng: &mut Rng, it: &mut Scenario) {
         erase: micros(rng, 0, 1_000),
         resume: micros(rng, 0, 100),
         reads_max: narrow(scaled(rng, 1, 100)),
+        slice: if rng.chance(HALF) { micros(rng, 1, 1_000) } else { Nanos::ZERO },
+        collector: rng.chance(HALF).then(|| micros(rng, 1, 1_000)),
+        channel: rng.chance(HALF),
     });
 }
 

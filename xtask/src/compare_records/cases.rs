@@ -93,6 +93,11 @@ const WRITTEN: &[Case] = &[
          --set p999-limit=5ms --set rate-chunks=1MiB,8MiB --set arrivals=poisson \
          --set chunk=64MiB",
     ),
+    case(
+        "rates",
+        "latency-under-load --target sim:generic-nvme-tlc --target sim:vendor2 --capacity 2GiB \
+         --set rates=20%,60%,120%,200 --set reads=100 --set trim-rate=0,10 --set places=64",
+    ),
     case("truncate", "delete-stall --target ext4:sim:generic-nvme-tlc --set mode=truncate"),
     case("punch-hole", "delete-stall --target ext4:sim:generic-nvme-tlc --set mode=punch-hole"),
     case("placebo", "delete-stall --target sim:vendor2 --set placebo-only=yes"),

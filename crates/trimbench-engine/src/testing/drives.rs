@@ -64,6 +64,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
         },
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
+        buffer_frees_early: false,
         metadata: Ppm(0),
         purge: Nanos::ZERO,
         host: HostInterface {
@@ -72,6 +73,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             duplex: LinkDuplex::Half,
             command: Nanos::from_micros(10),
             latency: Nanos::from_micros(20),
+            jitter: Nanos::ZERO,
         },
         trim: TrimConfig {
             mode,
@@ -98,6 +100,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,
             read: None,
+            burst: None,
             read_bytes: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),

@@ -52,7 +52,13 @@ pub(super) fn answer(record: &RunRecord, place: &str, style: Style) -> Vec<Strin
             parts.push(notes.list(true, style));
         }
         _ => {
-            parts.push(matrix::matrix(record, &drives, &notes, style));
+            // No blank line between verdicts and table: all rows of a run of every method stand on
+            // the first screen of 24 lines.
+            let table = matrix::matrix(record, &drives, &notes, style);
+            match parts.as_mut_slice() {
+                [verdicts] => verdicts.extend(table),
+                _ => parts.push(table),
+            }
             parts.push(limits::limits(&drives, &notes, style));
         }
     }

@@ -128,3 +128,21 @@ fn idle_time_leaves_full_victims_alone() {
     // Of the seven, two are at most half valid.
     assert_eq!(counters.erased_superblocks, 2);
 }
+
+#[test]
+fn a_collector_that_works_in_bursts_lets_the_first_group_of_each_pay_for_all() {
+    // The four groups of a superblock pay ten operations.
+    for (burst, expected) in
+        [(None, [3, 3, 2, 2]), (Some(32), [5, 0, 5, 0]), (Some(64), [10, 0, 0, 0])]
+    {
+        let burst = burst.map(|units: u64| Bytes(units * 4_096));
+        let (_, mut mapping, nand) = nearly_full();
+        let config = SsdConfig { gc: crate::config::GcConfig { burst, ..plain().gc }, ..plain() };
+        let mut gc = GarbageCollector::new(&config);
+        gc.make_room(&mut mapping, &nand, &mut DriveCounters::default());
+        gc.debt.truncate(10);
+        assert_eq!(gc.debt.len(), 10);
+        let paid = [4, 3, 2, 1].map(|groups_left| gc.assign_share(groups_left));
+        assert_eq!(paid, expected, "{burst:?}");
+    }
+}

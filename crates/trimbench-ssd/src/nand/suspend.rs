@@ -3,8 +3,10 @@
 //! Model: a read goes before the first operation of its die that has not yet let `reads_max` reads
 //! pass, and behind the reads that passed it earlier. A running operation is interrupted: the die
 //! can read after a pause; the rest of the operation follows the reads and takes longer by
-//! `resume`. An operation that would end before the pause is not interrupted. Garbage-collection
-//! reads and slices of background TRIM cannot be interrupted.
+//! `resume`. An operation that would end before the pause is not interrupted. With `slice` it can
+//! be interrupted only at whole multiples of that after its start, so that the pause begins there.
+//! Garbage-collection reads have a slice of their own, or cannot be interrupted, as slices of
+//! background TRIM.
 //!
 //! ```text
 //!              read arrives
@@ -29,6 +31,8 @@ pub(crate) enum Kind {
     /// A program; of this group if it is the host's.
     Program(Option<u32>),
     Erase,
+    /// A read by the collector.
+    Collected,
     /// What reads do not interrupt.
     Other,
 }
@@ -113,6 +117,11 @@ impl SuspendingDies {
     }
 }
 
+/// From an operation's age to the next time at which it can be interrupted.
+fn until_slice(age: Nanos, slice: Nanos) -> Nanos {
+    if slice == Nanos::ZERO { slice } else { Nanos(age.0.next_multiple_of(slice.0) - age.0) }
+}
+
 impl Operation {
     /// When a read that comes at `now` can begin before this operation, all before which is over
     /// at `from`; `None` if it cannot. An operation at work is interrupted.
@@ -121,11 +130,13 @@ impl Operation {
             return None;
         }
         let begin = if self.begin < now {
-            let pause = match self.kind {
-                Kind::Program(_) => config.program,
-                Kind::Erase => config.erase,
+            let (pause, slice) = match self.kind {
+                Kind::Program(_) => (config.program, config.slice),
+                Kind::Erase => (config.erase, config.slice),
+                Kind::Collected => (config.program, config.collector?),
                 Kind::Other => return None,
             };
+            let pause = pause + until_slice(now - self.begin, slice);
             if self.end <= now + pause {
                 return None;
             }

@@ -32,7 +32,15 @@ fn a_read_of_the_collector_takes_die_and_channel_side_by_side() {
 #[test]
 fn a_die_that_suspends_forgets_what_is_over_though_nobody_reads() {
     let (pause, reads_max) = (Nanos::from_micros(20), 2);
-    let suspend = SuspendConfig { program: pause, erase: pause, resume: pause, reads_max };
+    let suspend = SuspendConfig {
+        program: pause,
+        erase: pause,
+        resume: pause,
+        reads_max,
+        slice: Nanos::ZERO,
+        collector: None,
+        channel: false,
+    };
     let config = plain();
     let nand = NandTiming { suspend: Some(suspend), ..config.nand };
     let mut nand = Nand::new(&SsdConfig { nand, ..config });
@@ -41,4 +49,26 @@ fn a_die_that_suspends_forgets_what_is_over_though_nobody_reads() {
         now = nand.program(Cells::Data, 0, now, Some(0));
     }
     assert_eq!(nand.programs_of(0).count(), 1);
+}
+
+#[test]
+fn a_read_goes_first_on_the_channel_and_moves_back_what_is_reserved() {
+    let ends = |channel| {
+        let pause = Nanos::from_micros(20);
+        let (reads_max, slice, collector) = (100, Nanos::ZERO, None);
+        let (program, erase, resume) = (pause, pause, pause);
+        let suspend =
+            SuspendConfig { program, erase, resume, reads_max, slice, collector, channel };
+        let config = plain();
+        let nand = NandTiming { suspend: Some(suspend), ..config.nand };
+        let mut nand = Nand::new(&SsdConfig { nand, ..config });
+        // 64 KiB of the collector are on the channel for 65.536 us, 4 KiB for 4.096.
+        nand.collect(Cells::Data, 0, 1, 16, Instant::START);
+        let read = nand.transfer(0, 1, Instant::START);
+        let next = nand.transfer(0, 1, Instant::START);
+        nand.collect(Cells::Data, 0, 1, 1, Instant::START);
+        [read, next, nand.channels[0].free_at()].map(|at| at.since_start().0 / 100)
+    };
+    assert_eq!(ends(false), [696, 737, 778]);
+    assert_eq!(ends(true), [40, 81, 778]);
 }

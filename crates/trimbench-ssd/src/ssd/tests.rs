@@ -38,6 +38,7 @@ pub(crate) fn plain() -> SsdConfig {
         },
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
+        buffer_frees_early: false,
         metadata: Ppm(0),
         purge: Nanos::ZERO,
         host: HostInterface {
@@ -46,12 +47,14 @@ pub(crate) fn plain() -> SsdConfig {
             duplex: LinkDuplex::Half,
             command: Nanos::from_micros(10),
             latency: Nanos::from_micros(20),
+            jitter: Nanos::ZERO,
         },
         trim: trim(TrimMode::Queued),
         gc: GcConfig {
             policy: VictimPolicy::Greedy,
             separate_hot: false,
             read: None,
+            burst: None,
             read_bytes: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),

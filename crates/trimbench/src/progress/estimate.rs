@@ -23,12 +23,13 @@ mod tests;
 /// Seconds that the emulation of a session takes per GB that its method writes at most, with the
 /// preset `quick`: the mean of four drives on 2 cores, halfway between a calm and a busy machine.
 /// Only their ratios matter once a session has ended.
-const RATES: [(&str, f64); 10] = [
+const RATES: [(&str, f64); 11] = [
     ("delete-stall", 0.027),
     ("trim-sweep", 0.011),
     ("idle-trim", 0.005),
     ("recovery", 0.014),
     ("steady-state", 0.005),
+    ("latency-under-load", 0.1),
     ("trim-integrity", 0.069),
     ("settle", 0.004),
     ("replay", 0.007),

@@ -9,11 +9,12 @@ use trimbench_results::Outcome;
 use super::{code, record, stderr, stdout, trimbench};
 
 /// Methods that work on whole devices, quick on 64 MiB.
-pub(crate) const QUICK: [(&str, &[&str]); 6] = [
+pub(crate) const QUICK: [(&str, &[&str]); 7] = [
     ("trim-sweep", &["sizes=4KiB,1MiB", "reference=1MiB", "commands=20", "load-span=8MiB"]),
     ("idle-trim", &["repetitions=1", "rest=0"]),
     ("recovery", &["rest=0"]),
     ("steady-state", &["round-time=100ms", "precondition=100%", "rest=0"]),
+    ("latency-under-load", &["rates=50%", "warm-up=0", "rate-time=200ms"]),
     ("trim-integrity", &["region=4MiB"]),
     ("settle", &["window=100ms", "slice=5ms", "rest=0"]),
 ];

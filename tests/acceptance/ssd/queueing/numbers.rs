@@ -108,6 +108,9 @@ impl Numbers {
                     erase: Nanos(suspend.erase),
                     resume: Nanos(suspend.resume),
                     reads_max: suspend.reads_max,
+                    slice: Nanos::ZERO,
+                    collector: None,
+                    channel: false,
                 }),
             },
             write_buffer: Bytes(self.buffer_groups as u64 * GROUP_UNITS * UNIT),
@@ -117,6 +120,7 @@ impl Numbers {
                 duplex: if self.half_duplex { LinkDuplex::Half } else { LinkDuplex::Full },
                 command: Nanos(self.controller),
                 latency: Nanos(self.latency),
+                jitter: Nanos::ZERO,
             },
             gc: trimbench_ssd::GcConfig { idle_after: Nanos::from_secs(3_600), ..base.gc },
             ..base

@@ -1,7 +1,14 @@
 use super::*;
 
-const CONFIG: SuspendConfig =
-    SuspendConfig { program: Nanos(20), erase: Nanos(100), resume: Nanos(7), reads_max: 2 };
+const CONFIG: SuspendConfig = SuspendConfig {
+    program: Nanos(20),
+    erase: Nanos(100),
+    resume: Nanos(7),
+    reads_max: 2,
+    slice: Nanos::ZERO,
+    collector: None,
+    channel: false,
+};
 const READ: Nanos = Nanos(50);
 
 fn at(nanos: u64) -> Instant {
@@ -77,4 +84,26 @@ fn a_gap_before_an_operation_is_used_and_an_idle_die_reads_at_once() {
     assert_eq!(dies.programs(0).collect::<Vec<_>>(), [(3, at(900))]);
     assert_eq!(reads(&mut dies, &[270]), [320]);
     assert_eq!(dies.programs(0).collect::<Vec<_>>(), [(3, at(920))]);
+}
+
+#[test]
+fn an_operation_is_interrupted_only_between_its_slices() {
+    let config = SuspendConfig { slice: Nanos(150), ..CONFIG };
+    let mut dies = SuspendingDies::new(config, 1);
+    dies.operate(0, at(0), Nanos(600), Kind::Program(None));
+    // The slice ends at 150, and 20 later the die can read.
+    assert_eq!(reads(&mut dies, &[100]), [150 + 20 + 50]);
+    let mut dies = SuspendingDies::new(config, 1);
+    dies.operate(0, at(0), Nanos(600), Kind::Program(None));
+    assert_eq!(reads(&mut dies, &[450]), [450 + 20 + 50], "at the end of a slice at once");
+    assert_eq!(reads(&mut dies, &[500]), [570]);
+}
+
+#[test]
+fn a_read_by_the_collector_is_interrupted_only_where_it_has_slices() {
+    for (collector, over) in [(None, 650), (Some(Nanos(200)), 200 + 20 + 50)] {
+        let mut dies = SuspendingDies::new(SuspendConfig { collector, ..CONFIG }, 1);
+        dies.operate(0, at(0), Nanos(600), Kind::Collected);
+        assert_eq!(reads(&mut dies, &[100]), [over], "{collector:?}");
+    }
 }

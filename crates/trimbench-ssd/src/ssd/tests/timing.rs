@@ -67,6 +67,9 @@ fn suspending(reads_max: u32) -> SsdConfig {
         erase: Nanos::from_micros(100),
         resume: Nanos::from_micros(5),
         reads_max,
+        slice: Nanos::ZERO,
+        collector: None,
+        channel: false,
     };
     SsdConfig { nand: NandTiming { suspend: Some(suspend), ..plain().nand }, ..plain() }
 }
@@ -231,4 +234,15 @@ fn a_power_cut_takes_what_is_not_programmed_at_that_instant() {
         target.power_cut().unwrap();
         assert_eq!(target.model_mut().mapped_units(), if survives { 16 } else { 0 }, "{wait}");
     }
+}
+
+#[test]
+fn jitter_adds_its_mean_and_differs_from_command_to_command() {
+    let host = HostInterface { jitter: Nanos::from_micros(8), ..plain().host };
+    let mut target = drive(SsdConfig { host, ..plain() });
+    let added: Vec<u64> = (0..2_000).map(|_| times(&mut target, &[read(0)])[0] - 38).collect();
+    let mean = added.iter().sum::<u64>() as f64 / 2_000.0;
+    // Whole microseconds, rounded down; five standard deviations of the mean.
+    assert!((mean - 7.5).abs() < 5.0 * 8.0 / 2_000_f64.sqrt(), "{mean}");
+    assert!(added.iter().any(|it| *it >= 24) && added.iter().any(|it| *it < 4));
 }
