@@ -1,3 +1,4 @@
 //! Claims about named drives: what of their published figures the emulated ones reproduce.
 
 pub(super) mod courses;
+pub(super) mod trim;
