@@ -28,7 +28,7 @@ pub(super) const DRIVES: &[ClaimRow] = &[
               beyond the scale, at least that (short form: the 7450 MAX)",
         tier: Tier::Evidence,
         short: seconds(60),
-        full: seconds(500),
+        full: seconds(700),
         measure: drives::trim::measure,
         read: drives::trim::read,
     },
