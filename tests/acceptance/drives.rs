@@ -1,4 +1,5 @@
 //! Claims about named drives: what of their published figures the emulated ones reproduce.
 
 pub(super) mod courses;
+pub(super) mod summary;
 pub(super) mod trim;

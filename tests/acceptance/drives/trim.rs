@@ -17,7 +17,7 @@ mod tests;
 const TIMES: &str = "docs/drives/trim.csv";
 const KEPT: &str = "trim.csv";
 /// The drive of the short form.
-const SHORT: &str = "micron-7450-max-800";
+pub(super) const SHORT: &str = "micron-7450-max-800";
 /// How far a least may be off, as a share.
 const LEAST_OFF: f64 = 0.3;
 /// How far a median may be off, as a factor.
@@ -64,6 +64,16 @@ impl RealTime {
         }
     }
 
+    /// As the table has it.
+    fn text(self) -> String {
+        let sign = match self.known {
+            Known::Exactly => "",
+            Known::AtMost => "<=",
+            Known::AtLeast => ">=",
+        };
+        format!("{sign}{}", self.milliseconds)
+    }
+
     fn shown(self) -> String {
         let sign = match self.known {
             Known::Exactly => "",
@@ -76,7 +86,7 @@ impl RealTime {
 
 /// Discards of one size on a real drive.
 #[derive(Clone, Debug)]
-struct Discards {
+pub(super) struct Discards {
     drive: String,
     fitted: bool,
     gib: f64,
@@ -88,7 +98,7 @@ struct Discards {
 }
 
 impl Discards {
-    fn read(line: &str) -> Result<Self> {
+    pub(super) fn read(line: &str) -> Result<Self> {
         let fields: Vec<&str> = line.split(',').collect();
         let [drive, split, gib, count, intervals, least, median] = fields[..] else {
             anyhow::bail!("`{line}` has not seven fields");
@@ -105,8 +115,31 @@ impl Discards {
         })
     }
 
-    fn name(&self) -> String {
+    /// The same row as text.
+    pub(super) fn line(&self) -> String {
+        let Self { drive, fitted, gib, count, intervals, least, median } = self;
+        let split = if *fitted { "fit" } else { "predict" };
+        format!("{drive},{split},{gib},{count},{intervals},{},{}", least.text(), median.text())
+    }
+
+    /// The same with fewer intervals.
+    pub(super) fn shortened_to(self, intervals: usize) -> Self {
+        Self { intervals, ..self }
+    }
+
+    /// The name in the raw output.
+    pub(super) fn name(&self) -> String {
         format!("{}-{}-gib", self.drive, self.gib)
+    }
+
+    /// Runs as many discards of ours, each of data that were written before.
+    pub(super) fn run(&self, context: &Context<'_>) -> Result<()> {
+        let pieces = rounded(self.gib * Bytes::gib(1).0 as f64 / PIECE.0 as f64);
+        let span = format!("span={}", Bytes(pieces * PIECE.0));
+        let repetitions = format!("repetitions={}", self.count * self.intervals);
+        let target = format!("sim:{},fill=none", self.drive);
+        let options = [&*span, &*repetitions, "chunk=none", "rest=0", TOGETHER];
+        context.run_well(&self.name(), "idle-trim", (&target, &options)).map(drop)
     }
 
     /// How long each discard of ours took, in milliseconds, in their order.
@@ -126,7 +159,7 @@ impl Discards {
     }
 
     /// What is said of the greatest of each interval, and how it compares.
-    fn findings(&self, raw: &Raw) -> Result<[Finding; 2]> {
+    pub(super) fn findings(&self, raw: &Raw) -> Result<[Finding; 2]> {
         let times = self.ours(raw)?;
         let mut greatest: Vec<f64> = times
             .chunks(self.count)
@@ -163,17 +196,24 @@ fn rows(text: &str, form: Form) -> Result<Vec<Discards>> {
     Ok(rows.into_iter().filter(|row| form == Form::Full || row.drive == SHORT).collect())
 }
 
-pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
+/// The figures of the repository.
+fn times(context: &Context<'_>) -> Result<String> {
     let path = context.repository().root().join(TIMES);
-    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+}
+
+/// The row of a drive that is predicted.
+pub(super) fn predicted(context: &Context<'_>, drive: &str) -> Result<Discards> {
+    let rows = rows(&times(context)?, Form::Full)?;
+    let found = rows.into_iter().find(|row| row.drive == drive && !row.fitted);
+    found.with_context(|| format!("{drive} has no predicted row"))
+}
+
+pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
+    let text = times(context)?;
     fs::write(context.folder().join(KEPT), &text).context("keep the figures")?;
     for row in rows(&text, context.form())? {
-        let pieces = rounded(row.gib * Bytes::gib(1).0 as f64 / PIECE.0 as f64);
-        let span = format!("span={}", Bytes(pieces * PIECE.0));
-        let repetitions = format!("repetitions={}", row.count * row.intervals);
-        let target = format!("sim:{},fill=none", row.drive);
-        let options = [&*span, &*repetitions, "chunk=none", "rest=0", TOGETHER];
-        context.run_well(&row.name(), "idle-trim", (&target, &options))?;
+        row.run(context)?;
     }
     Ok(())
 }

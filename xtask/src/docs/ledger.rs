@@ -87,6 +87,25 @@ impl EvidenceRow {
         self.figure.split(' ').next()?.parse().ok()
     }
 
+    /// What it is the worst of, where its note lists that: a name, how far it is off, and what else
+    /// is said of it. It alone where it is the worst of nothing.
+    fn details(&self) -> Vec<(String, f64, String)> {
+        let detail = |part: &str| {
+            let (name, rest) = part.rsplit_once(": ")?;
+            let (number, remark) = rest.split_once(' ').unwrap_or((rest, ""));
+            Some((name.to_owned(), number.parse().ok()?, remark.to_owned()))
+        };
+        let listed: Option<Vec<(String, f64, String)>> =
+            self.note.split("; ").map(detail).collect();
+        let worst = |all: &[(String, f64, String)]| all.iter().map(|it| it.1).fold(0.0, f64::max);
+        let is_worst =
+            |all: &Vec<_>| self.number().is_some_and(|it| (worst(all) - it).abs() < 1e-9);
+        listed.filter(is_worst).unwrap_or_else(|| {
+            let subject = self.subject().replace(", ours over real", "");
+            self.residual().map(|off| (subject, off, String::new())).into_iter().collect()
+        })
+    }
+
     /// How far it is off, as the logarithm of a factor: a figure that is a ratio to the real one
     /// has it in itself, one that is such a mean is it.
     fn residual(&self) -> Option<f64> {
@@ -221,12 +240,11 @@ fn page(profile: &Profile, rows: &[EvidenceRow]) -> String {
 
 /// How far the figures of a drive are off, those that were fitted and the others.
 fn chart(drive: &str, rows: &[EvidenceRow]) -> Chart {
-    let drawn: Vec<(&EvidenceRow, f64)> =
-        rows.iter().filter_map(|row| Some((row, row.residual()?))).collect();
-    let names = drawn.iter().map(|(row, _)| {
-        let subject = row.subject().replace(", ours over real", "");
-        format!("{subject} ({})", row.claim)
-    });
+    let drawn: Vec<(&EvidenceRow, String, f64)> = rows
+        .iter()
+        .flat_map(|row| row.details().into_iter().map(move |(name, off, _)| (row, name, off)))
+        .collect();
+    let names = drawn.iter().map(|(row, name, _)| format!("{name} ({})", row.claim));
     let mut chart = Chart::new(
         drive,
         format!("{drive}: how far each figure is off"),
@@ -239,8 +257,9 @@ fn chart(drive: &str, rows: &[EvidenceRow]) -> Chart {
          between, on the right side of the bound or not: the table says which.",
     );
     for standing in ["fitted", "predicted", "compared"] {
-        let of =
-            |(row, value): &(&EvidenceRow, f64)| (row.standing() == standing).then_some(*value);
+        let of = |(row, _, off): &(&EvidenceRow, String, f64)| {
+            (row.standing() == standing).then_some(*off)
+        };
         let bars: Vec<Option<f64>> = drawn.iter().map(of).collect();
         if bars.iter().any(Option::is_some) {
             let stack = Some("off".to_owned());
@@ -264,18 +283,25 @@ fn ledger(published: &Published, pages: &BTreeMap<String, Vec<EvidenceRow>>) -> 
          |---|---|---|---|---|---:|---:|---|---|\n",
     );
     for row in &pages[DRIVES] {
-        let Some((drive, subject)) = row.what.split_once(": ") else { continue };
-        let real = row.note.split_once("real ").map_or("a course", |(_, real)| real);
-        let ours = row.note.strip_prefix("ours ").and_then(|note| note.split_once(','));
-        let ours = ours.map_or("", |(ours, _)| ours);
-        let residual = row.residual().map_or(String::new(), |it| format!("{it:.4}"));
+        let Some((drive, _)) = row.what.split_once(": ") else { continue };
+        let (ours, real) =
+            match row.note.strip_prefix("ours ").and_then(|it| it.split_once(", real ")) {
+                Some((ours, real)) => (ours, real),
+                None => ("", "[the source](README.md#figures)"),
+            };
         let holds = if row.holds { "within its bar" } else { "**misses its bar**" };
         let (standing, claim, bar) = (row.standing(), &row.claim, &row.bar);
-        writeln!(
-            page,
-            "| [`{drive}`]({drive}.md) | {subject} | {real} | [SSDIQ] | {standing} | {ours} | \
-             {residual} | `{claim}` | {holds}: {bar} |"
-        )?;
+        for (name, off, remark) in row.details() {
+            let holds =
+                if row.number() == Some(off) || row.details().len() == 1 { holds } else { "" };
+            let remark = [remark.as_str(), holds].map(str::to_owned).join(" ");
+            writeln!(
+                page,
+                "| [`{drive}`]({drive}.md) | {name} | {real} | [SSDIQ] | {standing} | {ours} | \
+                 {off:.4} | `{claim}` | {} (bar {bar}) |",
+                remark.trim()
+            )?;
+        }
     }
     for figure in &published.figure {
         let known = ["fitted", "predicted", "not tried"];

@@ -164,6 +164,21 @@ impl TrimConfig {
             ("trim.background_share", !postpones || (share.0 > 0 && share < Ppm::ONE)),
             ("trim.background_slice", !postpones || self.background_slice >= Nanos::from_micros(1)),
         ])?;
+        let has_tail = (self.tail_chance.0 > 0, self.tail_per_gib > Nanos::ZERO);
+        require(
+            has_tail.0 == has_tail.1,
+            "trim.tail_chance",
+            self.tail_chance,
+            "above 0% where `trim.tail_per_gib` is set, and 0% where it is not",
+        )?;
+        require(
+            self.uncharged == Bytes(0)
+                || self.uncharged < self.command_max && self.per_gib_mapped > Nanos::ZERO,
+            "trim.uncharged",
+            self.uncharged,
+            "less than `trim.command_max`, and 0 where `trim.per_gib_mapped` is 0: else nothing is \
+             charged",
+        )?;
         require(
             self.mode == TrimMode::Queued || self.arbitration == TrimArbitration::FirstCome,
             "trim.arbitration",
