@@ -1,6 +1,6 @@
 //! Step `docs`: writes the documents that are generated from the constants they describe, the table
-//! of options on pages of methods, parts of other pages, on pages of evidence whether they are older
-//! than the model of emulated drives, and from those pages the ledger of published figures.
+//! of options on pages of methods, parts of other pages, on pages of evidence whether they are
+//! older than the model of emulated drives, and from those pages the ledger of published figures.
 
 use std::fmt::Write;
 use std::fs;

@@ -2,12 +2,12 @@
 //!
 //! Model: `cost = command + ranges * range + (mapped - uncharged) * per_gib_mapped + unmapped *
 //! per_gib_unmapped + tail`, where the tail is 0 or, by chance, exponentially distributed with a
-//! mean that grows with what is mapped. Fitted and measured: command 0 to 82 ms (about 70 us on NVMe
-//! drives), mapped 0.2 ms to about 0.27 s a GiB (S0, S1, SSDIQ; `docs/references.md`). In background mode only
-//! `command` is paid at once; the rest becomes a backlog that is processed in slices. While the
-//! host is busy, each period takes a share of the controller and of all dies; while it is idle, all
-//! of the time (and then delays nobody). A drive may bound the backlog: then a TRIM is acknowledged
-//! when all work up to and including its own, minus the bound, is done.
+//! mean that grows with what is mapped. Fitted and measured: command 0 to 82 ms (about 70 us on
+//! NVMe drives), mapped 0.2 ms to about 0.27 s a GiB (S0, S1, SSDIQ; `docs/references.md`). In
+//! background mode only `command` is paid at once; the rest becomes a backlog that is processed in
+//! slices. While the host is busy, each period takes a share of the controller and of all dies;
+//! while it is idle, all of the time (and then delays nobody). A drive may bound the backlog: then
+//! a TRIM is acknowledged when all work up to and including its own, minus the bound, is done.
 
 use std::collections::VecDeque;
 use std::ops::Range;

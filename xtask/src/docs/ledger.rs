@@ -24,7 +24,8 @@ const PUBLISHED: &str = "docs/drives/published.toml";
 const README: &str = "README.md";
 /// What stands before the README's summary.
 const SUMMARY: &str = "| drive | predicted figures within their bar | worst predicted course | a \
-                       discard of 2.581 GiB, predicted: least | median |\n|---|---:|---:|---|---|\n";
+                       discard of 2.581 GiB, predicted: least | median |\n\
+                       |---|---:|---:|---|---|\n";
 /// The key whose claims hold named drives against real ones.
 const DRIVES: &str = "drives";
 

@@ -13,8 +13,10 @@ const PAGE: &str = "\
 
 ## Notes
 
-- drives.1, wd-dc-960: the worst course that is predicted: uniform (a, 894 GiB): 0.0092; zipf (b: c): 0.0712 after a factor of 1.1
-- drives.3, wd-dc-960: least of discards of 2.581 GiB, predicted, ours over real: ours 25 ms, real 20 ms
+- drives.1, wd-dc-960: the worst course that is predicted: uniform (a, 894 GiB): 0.0092; \
+zipf (b: c): 0.0712 after a factor of 1.1
+- drives.3, wd-dc-960: least of discards of 2.581 GiB, predicted, ours over real: \
+ours 25 ms, real 20 ms
 ";
 
 fn published(text: &str) -> Published {
