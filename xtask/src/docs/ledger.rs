@@ -103,14 +103,19 @@ impl EvidenceRow {
             |all: &Vec<_>| self.number().is_some_and(|it| (worst(all) - it).abs() < 1e-9);
         listed.filter(is_worst).unwrap_or_else(|| {
             let subject = self.subject().replace(", ours over real", "");
+            let subject = subject.replace(", fitted", "").replace(", predicted", "");
             self.residual().map(|off| (subject, off, String::new())).into_iter().collect()
         })
     }
 
     /// How far it is off, as the logarithm of a factor: a figure that is a ratio to the real one
-    /// has it in itself, one that is such a mean is it.
+    /// has it in itself, one that is such a mean is it. 0 where the real one is a bound that ours
+    /// keeps.
     fn residual(&self) -> Option<f64> {
         let number = self.number()?;
+        if self.holds && self.note.contains(", real at ") {
+            return Some(0.0);
+        }
         Some(if self.what.ends_with("ours over real") { number.ln().abs() } else { number })
     }
 }
@@ -245,7 +250,7 @@ fn chart(drive: &str, rows: &[EvidenceRow]) -> Chart {
         .iter()
         .flat_map(|row| row.details().into_iter().map(move |(name, off, _)| (row, name, off)))
         .collect();
-    let names = drawn.iter().map(|(row, name, _)| format!("{name} ({})", row.claim));
+    let names = drawn.iter().map(|(_, name, _)| name.clone());
     let mut chart = Chart::new(
         drive,
         format!("{drive}: how far each figure is off"),
@@ -254,8 +259,7 @@ fn chart(drive: &str, rows: &[EvidenceRow]) -> Chart {
     );
     chart.horizontal = true;
     chart.describe(
-        "Courses: the mean over their tenths. Where the real figure is a bound, a bar is what lies \
-         between, on the right side of the bound or not: the table says which.",
+        "Courses: the mean over their tenths. Where the real figure is a bound that ours keeps, 0.",
     );
     for standing in ["fitted", "predicted", "compared"] {
         let of = |(row, _, off): &(&EvidenceRow, String, f64)| {

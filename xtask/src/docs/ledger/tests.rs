@@ -48,6 +48,13 @@ fn rows_of_evidence_come_with_their_notes() {
     assert_eq!(rows[1].details().len(), 1, "it is the worst of nothing");
     let residuals: Vec<_> = rows.iter().filter_map(EvidenceRow::residual).collect();
     assert_eq!(residuals, [0.0712, 1.25_f64.ln(), 1.0]);
+    let bound = EvidenceRow {
+        holds: true,
+        note: "ours 25 ms, real at least 20 ms".into(),
+        ..rows[1].clone()
+    };
+    assert_eq!(bound.residual(), Some(0.0));
+    assert_eq!(EvidenceRow { holds: false, ..bound }.residual(), Some(1.25_f64.ln()));
 }
 
 #[test]
