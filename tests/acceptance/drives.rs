@@ -2,4 +2,6 @@
 
 pub(super) mod courses;
 pub(super) mod latency;
+pub(super) mod summary;
+pub(super) mod trim;
 pub(super) mod zones;

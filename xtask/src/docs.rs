@@ -1,6 +1,6 @@
 //! Step `docs`: writes the documents that are generated from the constants they describe, the table
-//! of options on pages of methods, parts of other pages, and on pages of evidence whether they are
-//! older than the model of emulated drives.
+//! of options on pages of methods, parts of other pages, on pages of evidence whether they are
+//! older than the model of emulated drives, and from those pages the ledger of published figures.
 
 use std::fmt::Write;
 use std::fs;
@@ -18,6 +18,7 @@ use crate::evidence::page;
 
 use parts::PARTS;
 
+mod ledger;
 pub(crate) mod methods;
 mod parts;
 
@@ -60,6 +61,7 @@ pub fn run(repository: &Repository, check: bool) -> Result<bool> {
         let text = page::with_age(&page).with_context(|| format!("read {path}"))?;
         wanted.push((path, text));
     }
+    wanted.extend(ledger::documents(repository)?);
     for (document, text) in wanted {
         let path = repository.root().join(&document);
         if fs::read_to_string(&path).is_ok_and(|present| present == text) {

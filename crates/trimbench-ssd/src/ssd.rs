@@ -26,7 +26,7 @@ use crate::ftl::Ftl;
 use crate::nand::{Nand, Rate, Resource};
 use crate::slots::{InFlight, Slot, Slots};
 use crate::streams::WriteStreams;
-use crate::trim::{Backlog, Granules};
+use crate::trim::{Backlog, Granules, Tail};
 use discard::Turns;
 use path::Path;
 
@@ -61,6 +61,7 @@ pub struct Ssd {
     link_rate: Rate,
     backlog: Backlog,
     turns: Turns,
+    tail: Tail,
     granules: Granules,
     events: Events,
     path: Path,
@@ -162,6 +163,7 @@ impl Ssd {
             link_rate: Rate::new(config.host.link_rate.0),
             backlog: Backlog::new(&config.trim),
             turns: Turns::default(),
+            tail: Tail::default(),
             granules: Granules::new(&config.trim),
             events: Events::default(),
             path: Path::default(),
@@ -223,6 +225,7 @@ impl Ssd {
         self.nand = Nand::new(&self.config);
         self.backlog.clear();
         self.turns = Turns::default();
+        self.tail = Tail::default();
         self.contents = None;
         self.streams = self.config.write_streams.map(WriteStreams::new);
         self.events.clear();

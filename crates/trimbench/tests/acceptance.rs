@@ -54,6 +54,7 @@ claims! {
     answer_1
     answer_2
     answer_5
+    drives_6
 }
 
 fn all() -> impl Iterator<Item = &'static ClaimRow> {

@@ -192,6 +192,14 @@ const GROUPS: &[Group] = &[
             ),
             (
                 fault(
+                    "crates/trimbench-ssd/src/trim.rs",
+                    "saturating_sub(config.uncharged.0 / UNIT_BYTES)",
+                    "saturating_sub(config.uncharged.0 / UNIT_BYTES / 10 * 9)",
+                ),
+                &["drives_6"],
+            ),
+            (
+                fault(
                     "crates/trimbench-ssd/src/config/trim.rs",
                     "slice.scaled(self.background_share).max(Nanos(1))",
                     "slice.scaled(self.background_share).times(2)",

@@ -4,6 +4,8 @@
 //! run of the same plan are skipped. Steps are passed on in the order of the plan, whatever their
 //! order in time was.
 
+use std::collections::BTreeMap;
+
 use trimbench_core::rng::Rng;
 use trimbench_core::{Caveat, Instant, Interrupt, Nanos};
 use trimbench_results::Step;
@@ -74,8 +76,10 @@ pub struct MethodSession<'a> {
     monitor: &'a mut dyn Monitor,
     /// Kept by this run and by earlier ones.
     steps: Vec<Step>,
-    /// Ids of the plan, in its order.
-    plan: Vec<String>,
+    /// Ids of the plan, and the place of each in its order.
+    plan: BTreeMap<String, usize>,
+    /// Steps of the plan that are kept.
+    done: usize,
     /// What the whole plan is expected to take.
     estimate: Nanos,
     /// When this run announced its first step of the plan, and how many were kept by then.
@@ -95,7 +99,8 @@ impl<'a> MethodSession<'a> {
             slots,
             monitor,
             steps: done,
-            plan: Vec::new(),
+            plan: BTreeMap::new(),
+            done: 0,
             estimate: Nanos::ZERO,
             begun: None,
             caveats: Vec::new(),
@@ -106,7 +111,8 @@ impl<'a> MethodSession<'a> {
     /// The ids of all steps to come, in the order of the record, and what they will take. Steps of
     /// an earlier run that are not among them stay, behind the others.
     pub fn plan(&mut self, ids: impl IntoIterator<Item = String>, estimate: Nanos) {
-        self.plan = ids.into_iter().collect();
+        self.plan = ids.into_iter().zip(0..).collect();
+        self.done = self.steps.iter().filter(|step| self.plan.contains_key(&step.id)).count();
         self.estimate = estimate;
     }
 
@@ -125,16 +131,11 @@ impl<'a> MethodSession<'a> {
         &self.steps
     }
 
-    /// Steps of the plan that are kept.
-    fn done(&self) -> usize {
-        self.plan.iter().filter(|id| self.is_done(id)).count()
-    }
-
     /// Shows what is done next: a step of the plan, or what comes before the first. What is left is
     /// taken to be as slow as the steps that this run has measured, or as the plan expects.
     pub fn announce(&mut self, text: &str, now: Instant) {
-        let (done, total) = (self.done(), self.plan.len());
-        if self.begun.is_none() && self.plan.iter().any(|id| id == text) {
+        let (done, total) = (self.done, self.plan.len());
+        if self.begun.is_none() && self.plan.contains_key(text) {
             self.begun = Some((now, done));
         }
         let open = (total - done) as u64;
@@ -155,6 +156,7 @@ impl<'a> MethodSession<'a> {
     /// Keeps a step.
     pub fn keep(&mut self, step: Step) -> Result<(), MethodError> {
         self.monitor.keep(&step)?;
+        self.done += usize::from(self.plan.contains_key(&step.id));
         self.steps.push(step);
         Ok(())
     }
@@ -173,7 +175,7 @@ impl<'a> MethodSession<'a> {
     /// What the session came to: its steps in the order of the plan, and what they say.
     pub fn found(self, method: &dyn Method) -> MethodResult {
         let Self { rng, mut steps, plan, trace_hash, .. } = self;
-        steps.sort_by_key(|step| plan.iter().position(|id| *id == step.id).unwrap_or(plan.len()));
+        steps.sort_by_key(|step| plan.get(&step.id).copied().unwrap_or(plan.len()));
         let Findings { figures, mut caveats } = method.analyse(&mut steps, rng);
         caveats.extend(self.caveats);
         MethodResult { steps, figures, caveats, trace_hash }

@@ -14,7 +14,7 @@ settings! {
         /// device; `all`: the device
         pub span: Span = "span", presets("16GiB", "all", "all"), span_or_all();
         /// rounds in one go, {}
-        pub repetitions: u32 = "repetitions", presets("2", "5", "3"), within(1, 100);
+        pub repetitions: u32 = "repetitions", presets("2", "5", "3"), within(1, 10_000);
         /// size of the chunks, {}; `none`: no chunks
         pub chunk: Option<Bytes> = "chunk", presets("64MiB", "64MiB", "none"),
             or_word("none", whole_size(Bytes(4_096), Bytes::gib(4 << 10)));

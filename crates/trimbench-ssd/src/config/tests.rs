@@ -41,6 +41,20 @@ fn every_value_out_of_range_is_named() {
         ),
         (
             SsdConfig {
+                trim: TrimConfig { tail_chance: Ppm(1), ..trim(TrimMode::Queued) },
+                ..plain()
+            },
+            "`trim.tail_per_gib`",
+        ),
+        (
+            SsdConfig {
+                trim: TrimConfig { uncharged: Bytes::mib(32), ..trim(TrimMode::Queued) },
+                ..plain()
+            },
+            "nothing is charged",
+        ),
+        (
+            SsdConfig {
                 trim: TrimConfig {
                     arbitration: TrimArbitration::ReadsFirst,
                     ..trim(TrimMode::Blocking)

@@ -45,8 +45,8 @@ named_enum! {
 }
 
 settings! {
-    /// The cost of a TRIM: `command + ranges * range + mapped * per_gib_mapped + unmapped *
-    /// per_gib_unmapped`, and who pays it when.
+    /// The cost of a TRIM: `command + ranges * range + (mapped - uncharged) * per_gib_mapped +
+    /// unmapped * per_gib_unmapped + tail`, who pays it when, and what the host waits beyond it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct TrimConfig(values) {
         /// which resources a TRIM occupies, and when
@@ -59,6 +59,18 @@ settings! {
         pub per_gib_mapped: Nanos = "trim.per_gib_mapped", Required, described("at most 1h");
         /// cost of a GiB of units that hold none
         pub per_gib_unmapped: Nanos = "trim.per_gib_unmapped", Required, described("at most 1h");
+        /// data of a command that cost nothing to free; `trim.per_gib_mapped` is paid for what goes
+        /// beyond. Drives of \[SSDIQ\] take much longer for 8 GiB than four times what they take
+        /// for 2 GiB
+        pub uncharged: Bytes = "trim.uncharged", default_to("0"), described("any size");
+        /// fixed time from the end of a TRIM's work to its acknowledgement, which occupies nothing:
+        /// TRIMs that are outstanding together pass it together
+        pub latency: Nanos = "trim.latency", default_to("0"), described("at most 1h");
+        /// chance that a TRIM takes longer, by a random time; fixed by the drive, not by the run's
+        /// seed
+        pub tail_chance: Ppm = "trim.tail_chance", default_to("0"), described("at most 100%");
+        /// mean of that time for a GiB of units that hold data; exponentially distributed
+        pub tail_per_gib: Nanos = "trim.tail_per_gib", default_to("0"), described("at most 1h");
         /// the largest range of the protocol (ATA: 65,535 sectors)
         pub range_max: Bytes = "trim.range_max", Required, described("at least 4KiB");
         /// ranges of one command that a host's block layer sends, in [1, 256]: 1 on SATA
@@ -148,9 +160,25 @@ impl TrimConfig {
                     && self.granularity <= granularity_max,
             ),
             ("trim.alignment", is_whole(self.alignment) && self.alignment < self.granularity),
+            ("trim.tail_chance", self.tail_chance <= Ppm::ONE),
             ("trim.background_share", !postpones || (share.0 > 0 && share < Ppm::ONE)),
             ("trim.background_slice", !postpones || self.background_slice >= Nanos::from_micros(1)),
         ])?;
+        let has_tail = (self.tail_chance.0 > 0, self.tail_per_gib > Nanos::ZERO);
+        require(
+            has_tail.0 == has_tail.1,
+            "trim.tail_chance",
+            self.tail_chance,
+            "above 0% where `trim.tail_per_gib` is set, and 0% where it is not",
+        )?;
+        require(
+            self.uncharged == Bytes(0)
+                || self.uncharged < self.command_max && self.per_gib_mapped > Nanos::ZERO,
+            "trim.uncharged",
+            self.uncharged,
+            "less than `trim.command_max`, and 0 where `trim.per_gib_mapped` is 0: else nothing is \
+             charged",
+        )?;
         require(
             self.mode == TrimMode::Queued || self.arbitration == TrimArbitration::FirstCome,
             "trim.arbitration",

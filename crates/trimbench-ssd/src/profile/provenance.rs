@@ -62,7 +62,7 @@ impl ProfileValue {
     pub fn with_unit(&self) -> String {
         let per = match self.key.as_str() {
             key if key.ends_with("_bytes_per_second") => "/s",
-            key if key.contains(".per_gib_") => "/GiB",
+            key if key.contains("per_gib") => "/GiB",
             _ => "",
         };
         format!("{}{per}", self.value)

@@ -42,11 +42,15 @@ impl Ssd {
                 self.trim_pages(&freed, at, &mut reads);
             }
         }
-        let cost = if acts { work(&trim, pieces, units) } else { Nanos::ZERO };
+        let cost = if acts {
+            work(&trim, pieces, units) + self.tail.next(&trim, units)
+        } else {
+            Nanos::ZERO
+        };
         self.counters.discards += 1;
         let overhead = self.config.host.command + trim.command;
         if trim.mode.postpones() {
-            let done = self.controller.reserve(at, overhead);
+            let done = self.controller.reserve(at, overhead) + trim.latency;
             self.backlog.add(at, cost + self.time_of(reads));
             self.begins_at = self.begins_at.min(self.backlog.next_slice());
             if !self.backlog.hold(slot, done) {

@@ -21,6 +21,44 @@ fn the_cost_is_that_of_ranges_and_units() {
 }
 
 #[test]
+fn data_below_the_uncharged_size_cost_nothing() {
+    let mapped = |mapped| Deallocated { mapped, cached: 0, unmapped: 1 };
+    let config = TrimConfig {
+        range: Nanos::ZERO,
+        per_gib_mapped: Nanos(262_144_000),
+        per_gib_unmapped: Nanos(262_144),
+        uncharged: Bytes(2 * UNIT_BYTES),
+        ..config(TrimMode::Queued)
+    };
+    let costs = [0, 2, 3, 10].map(|units| work(&config, 1, mapped(units)).0);
+    assert_eq!(costs, [1, 1, 1_001, 8_001]);
+}
+
+#[test]
+fn the_tail_meets_its_chance_and_its_mean() {
+    let config = TrimConfig {
+        tail_chance: Ppm(200_000),
+        tail_per_gib: Nanos::from_millis(1),
+        ..config(TrimMode::Queued)
+    };
+    let units = Deallocated { mapped: 1 << 19, cached: 0, unmapped: 0 };
+    let mut tail = Tail::default();
+    let all: Vec<u64> = (0..100_000).map(|_| tail.next(&config, units).0).collect();
+    let longer = all.iter().filter(|time| **time > 0).count();
+    assert!((19_500..20_500).contains(&longer), "{longer} of 20,000");
+    // 2 GiB at 1 ms a GiB; a standard deviation of the mean is 14 us.
+    let mean = all.iter().sum::<u64>() / longer as u64;
+    assert!((1_950_000..2_050_000).contains(&mean), "{mean} ns");
+    // An exponential's: the share beyond the mean is 1 / e.
+    let beyond = all.iter().filter(|time| **time > mean).count() * 1_000 / longer;
+    assert!((355..381).contains(&beyond), "{beyond} in 1,000");
+    let mut again = Tail::default();
+    assert!(all.iter().all(|time| again.next(&config, units).0 == *time), "it is fixed");
+    let nothing = Deallocated { mapped: 0, cached: 0, unmapped: 1 << 19 };
+    assert!((0..100).all(|_| again.next(&config, nothing) == Nanos::ZERO), "nothing was freed");
+}
+
+#[test]
 fn the_backlog_is_worked_off_in_slices_and_ends() {
     let config = TrimConfig {
         background_share: Ppm(250_000),

@@ -149,7 +149,7 @@ impl Ssd {
     /// The controller is through with a TRIM at `at`: it ends with the reads of its pages.
     pub(in crate::ssd) fn finish_discard(&mut self, at: Instant, slot: Slot, reads: PageReads) {
         if reads.left == 0 {
-            self.finish(at, slot);
+            self.finish(at + self.config.trim.latency, slot);
         } else {
             self.path.fetch(slot, Purpose::Discard(reads));
             self.events.add(at, Action::Fetched(slot));
@@ -159,7 +159,7 @@ impl Ssd {
     /// The next reads of a TRIM, one on each die; or its end.
     pub(super) fn read_pages(&mut self, at: Instant, slot: Slot, reads: PageReads) {
         if reads.left == 0 {
-            self.finish(at, slot);
+            self.finish(at + self.config.trim.latency, slot);
             return;
         }
         let now = reads.left.min(self.nand.die_count());

@@ -246,3 +246,18 @@ fn jitter_adds_its_mean_and_differs_from_command_to_command() {
     assert!((mean - 7.5).abs() < 5.0 * 8.0 / 2_000_f64.sqrt(), "{mean}");
     assert!(added.iter().any(|it| *it >= 24) && added.iter().any(|it| *it < 4));
 }
+
+#[test]
+fn trims_pass_their_latency_together_and_delay_nothing_meanwhile() {
+    let trim = TrimConfig { latency: Nanos::from_micros(500), ..trim(TrimMode::Queued) };
+    let mut target = full(SsdConfig { trim, ..plain() });
+    let discard = |unit| BlockCommand::Discard(units(unit, 1));
+    // The controller has each TRIM for 118 us; both wait 500 us behind that, and 20 us as all do.
+    // The read is through with the controller at 2 x 118 + 10 and ends 82 us later.
+    let taken = times(&mut target, &[discard(1_024), discard(1_025), read(0)]);
+    assert_eq!(taken, [137 + 500, 255 + 500, 328]);
+    // In the background the acknowledgement waits for it, and the work does not.
+    let trim = TrimConfig { mode: TrimMode::Background, ..trim };
+    let mut target = full(SsdConfig { trim, ..plain() });
+    assert_eq!(times(&mut target, &[discard(1_024)]), [130 + 500]);
+}
