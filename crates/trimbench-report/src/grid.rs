@@ -137,22 +137,34 @@ impl Grid {
     }
 
     fn natural_widths(&self) -> Vec<usize> {
-        let length = |text: &String| visible(text).chars().count();
-        let widest = |(index, column): (usize, &GridColumn)| {
+        self.greatest(|text| visible(text).chars().count())
+    }
+
+    /// Characters of the longest word of each column.
+    fn words(&self) -> Vec<usize> {
+        self.greatest(|text| {
+            let text = visible(text);
+            text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0)
+        })
+    }
+
+    /// The greatest that `length` says of a title and cells, for each column.
+    fn greatest(&self, length: impl Fn(&str) -> usize) -> Vec<usize> {
+        let greatest = |(index, column): (usize, &GridColumn)| {
             let cells = self.rows.iter().filter_map(|row| match row {
                 Row::Cells(cells) => cells.get(index),
                 Row::Span(..) => None,
             });
-            cells.map(length).fold(length(&column.title), usize::max)
+            cells.map(|cell| length(cell)).fold(length(&column.title), usize::max)
         };
-        self.columns.iter().enumerate().map(widest).collect()
+        self.columns.iter().enumerate().map(greatest).collect()
     }
 
     /// Widths that fit into `room`: first the widest titles give way that may be broken, then the
-    /// widest texts, then whatever is widest.
+    /// widest texts, then whatever is widest, between its words as long as it has some.
     fn widths(&self, room: usize) -> Vec<usize> {
         let mut widths = self.natural_widths();
-        let least = self.least_widths();
+        let (least, words) = (self.least_widths(), self.words());
         let mut excess = self.natural_width().saturating_sub(room);
         while excess > 0 {
             let titles = (0..widths.len()).filter(|index| widths[*index] > least[*index]);
@@ -166,7 +178,10 @@ impl Grid {
             let widest = |indices: &mut dyn Iterator<Item = usize>| {
                 indices.max_by_key(|&index| widths[index])
             };
-            let chosen = widest(&mut indices.clone().filter(text)).or(widest(&mut indices.clone()));
+            let between = |&index: &usize| widths[index] > words[index];
+            let chosen = widest(&mut indices.clone().filter(text))
+                .or(widest(&mut indices.clone().filter(between)))
+                .or(widest(&mut indices.clone()));
             let Some(index) = chosen.filter(|&index| widths[index] > 1) else { break };
             widths[index] -= 1;
             excess -= 1;
