@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Nanos};
 use trimbench_results::Step;
-use trimbench_ssd::Profile;
+use trimbench_ssd::{Profile, TrimConfig};
 
 use super::courses::{ROUNDS_LEAST, last_fifth, residual};
 use crate::acceptance::{Bar, Context, Finding, Form, Raw, short};
@@ -113,9 +113,13 @@ impl Run {
             "sim:{},capacity={capacity},geometry.superblock={SUPERBLOCK},fill=none",
             self.drive
         );
-        // What a discard takes whatever its size comes once a zone.
-        let command = self.scaled(Bytes(profile.trim.command.0))?;
-        let _ = write!(target, ",trim.command={}ns", rounded(command));
+        // What a discard takes whatever its size, and what of it costs nothing, come once a zone.
+        let TrimConfig { command, latency, uncharged, .. } = profile.trim;
+        for (key, time) in [("command", command), ("latency", latency)] {
+            let scaled = rounded(self.scaled(Bytes(time.0))?);
+            let _ = write!(target, ",trim.{key}={scaled}ns");
+        }
+        let _ = write!(target, ",trim.uncharged={}B", rounded(self.scaled(uncharged)?));
         if self.of()?.host_limits {
             let host = profile.host;
             let link = Nanos::from_seconds(ACCESS.0 as f64 / host.link_rate.0 as f64);
