@@ -45,7 +45,9 @@ fn rows_of_evidence_come_with_their_notes() {
     let after = "after a factor of 1.1".to_owned();
     assert_eq!(details[0], ("uniform (a, 894 GiB)".to_owned(), 0.0092, String::new()));
     assert_eq!(details[1..], [("zipf (b: c)".to_owned(), 0.0712, after)]);
+    assert_eq!([0.0092, 0.08, 0.081].map(|off| rows[0].holds_for(off)), [true, true, false]);
     assert_eq!(rows[1].details().len(), 1, "it is the worst of nothing");
+    assert!(!rows[1].holds_for(0.0), "it has a verdict of its own");
     let residuals: Vec<_> = rows.iter().filter_map(EvidenceRow::residual).collect();
     assert_eq!(residuals, [0.0712, 1.25_f64.ln(), 1.0]);
     let bound = EvidenceRow {
@@ -62,7 +64,7 @@ fn the_summary_counts_what_was_predicted_and_quotes_the_discard() {
     let drives = named(&evidence(PAGE));
     let [(drive, rows)] = &drives[..] else { panic!("{drives:?}") };
     let line = summary(drive, rows);
-    let end = "| 1 of 2 | 0.0712 | ours 25 ms, real 20 ms | - |";
+    let end = "| 2 of 3 | 0.0712 | ours 25 ms, real 20 ms | - |";
     assert!(line.starts_with("| [`wd-dc-960`]") && line.ends_with(end), "{line}");
 }
 
