@@ -305,8 +305,7 @@ fn ledger(published: &Published, pages: &BTreeMap<String, Vec<EvidenceRow>>) -> 
             };
         let (standing, claim, bar) = (row.standing(), &row.claim, &row.bar);
         for (name, off, remark) in row.details() {
-            let holds =
-                if row.holds_for(off) { "within its bar" } else { "**misses its bar**" };
+            let holds = if row.holds_for(off) { "within its bar" } else { "**misses its bar**" };
             let remark = [remark.as_str(), holds].map(str::to_owned).join(" ");
             writeln!(
                 page,

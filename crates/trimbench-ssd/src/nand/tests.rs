@@ -22,7 +22,7 @@ fn an_erase_is_charged_in_proportion_to_the_emulated_superblock() {
 #[test]
 fn a_read_of_the_collector_takes_die_and_channel_side_by_side() {
     let mut nand = two_dies();
-    nand.collect(Cells::Data, 0, 1, 16, Instant::START);
+    nand.collect(Cells::Data, 0, (1, 16), Instant::START);
     assert_eq!(nand.die_free_at(0), micros(50));
     // 65.536 us of transfer lie before this one, and the die's 50 us do not.
     let next = nand.transfer(1, 1, Instant::START);
@@ -63,10 +63,10 @@ fn a_read_goes_first_on_the_channel_and_moves_back_what_is_reserved() {
         let nand = NandTiming { suspend: Some(suspend), ..config.nand };
         let mut nand = Nand::new(&SsdConfig { nand, ..config });
         // 64 KiB of the collector are on the channel for 65.536 us, 4 KiB for 4.096.
-        nand.collect(Cells::Data, 0, 1, 16, Instant::START);
+        nand.collect(Cells::Data, 0, (1, 16), Instant::START);
         let read = nand.transfer(0, 1, Instant::START);
         let next = nand.transfer(0, 1, Instant::START);
-        nand.collect(Cells::Data, 0, 1, 1, Instant::START);
+        nand.collect(Cells::Data, 0, (1, 1), Instant::START);
         [read, next, nand.channels[0].free_at()].map(|at| at.since_start().0 / 100)
     };
     assert_eq!(ends(false), [696, 737, 778]);
