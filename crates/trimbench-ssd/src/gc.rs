@@ -427,7 +427,7 @@ fn split_bits(bits: u64, count: u32) -> (u64, u64) {
 #[inline]
 fn perform(owed: Owed, now: Instant, nand: &mut Nand) {
     match owed {
-        Owed::Read { cells, die, pages, units } => nand.collect(cells, die, pages, units, now),
+        Owed::Read { cells, die, pages, units } => nand.collect(cells, die, (pages, units), now),
         Owed::Program { cells, die } => {
             nand.program(cells, die, now, None);
         }

@@ -220,8 +220,7 @@ impl Nand {
         &mut self,
         cells: Cells,
         die: u32,
-        pages: u32,
-        units: u32,
+        (pages, units): (u32, u32),
         from: Instant,
     ) {
         let span = self.timings[cells as usize].collected.times(pages.into());

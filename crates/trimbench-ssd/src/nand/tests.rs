@@ -22,7 +22,7 @@ fn an_erase_is_charged_in_proportion_to_the_emulated_superblock() {
 #[test]
 fn a_read_of_the_collector_takes_die_and_channel_side_by_side() {
     let mut nand = two_dies();
-    nand.collect(Cells::Data, 0, 1, 16, Instant::START);
+    nand.collect(Cells::Data, 0, (1, 16), Instant::START);
     assert_eq!(nand.die_free_at(0), micros(50));
     // 65.536 us of transfer lie before this one, and the die's 50 us do not.
     let next = nand.transfer(1, 1, Instant::START);
