@@ -70,7 +70,7 @@ impl Load {
         length: LoadLength,
         curve: &mut RateCurve,
     ) -> Result<Phase, MethodError> {
-        self.go_on(phases, id, length, curve, &mut ActiveZones::default())
+        self.go_on(phases, id, length, (curve, &mut ActiveZones::default()))
     }
 
     /// The same, where zones go on as they were left.
@@ -79,8 +79,7 @@ impl Load {
         phases: &mut PhaseRunner<'_, '_>,
         id: &str,
         length: LoadLength,
-        curve: &mut RateCurve,
-        zones: &mut ActiveZones,
+        (curve, zones): (&mut RateCurve, &mut ActiveZones),
     ) -> Result<Phase, MethodError> {
         let LoadLength { bytes, time } = length;
         let (shape, rng) = (phases.runner.shape, phases.rng(id));
@@ -88,7 +87,7 @@ impl Load {
         let (count, until) = (bytes.pieces(self.access), phases.runner.now() + time);
         if let Pattern::Zones(pattern) = self.pattern {
             let each = (self.access, self.queue_depth);
-            let load = ZoneWrites::new(pattern, zones, (area, shape), each, (count, until), rng);
+            let load = ZoneWrites::new((pattern, zones), (area, shape), each, (count, until), rng);
             return phases.run(id, &mut Single(load), curve);
         }
         let access = RandomAccess::new(area, self.access, self.read_share, rng);
@@ -138,7 +137,7 @@ impl Rounds {
     ) -> Result<Option<f64>, MethodError> {
         let begun = phases.runner.now();
         let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
-        let phase = load.go_on(phases, &step.id, length, &mut curve, &mut self.zones)?;
+        let phase = load.go_on(phases, &step.id, length, (&mut curve, &mut self.zones))?;
         phase.store(step);
         if let Some(iops) = phase.rate() {
             step.measure("iops", iops);

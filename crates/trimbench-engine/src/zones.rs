@@ -54,8 +54,7 @@ impl<'a> ZoneWrites<'a> {
     /// # Panics
     /// If the area does not [hold](Zones::fit) them.
     pub fn new(
-        pattern: Zones,
-        active: &'a mut ActiveZones,
+        (pattern, active): (Zones, &'a mut ActiveZones),
         (area, shape): (DeviceArea, Shape),
         (access, queue_depth): (Bytes, u32),
         (count, until): (u64, Instant),

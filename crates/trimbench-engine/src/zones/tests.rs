@@ -21,7 +21,7 @@ fn issued(pattern: Zones, active: &mut ActiveZones, count: u64, seed: u64) -> Ve
     let area = shape().first(Bytes::mib(10) + Bytes(4_096), Data::Random);
     let length = (count, Instant::START);
     let rng = Rng::new(seed);
-    let mut load = ZoneWrites::new(pattern, active, (area, shape()), (ACCESS, 1), length, rng);
+    let mut load = ZoneWrites::new((pattern, active), (area, shape()), (ACCESS, 1), length, rng);
     let mut commands = Vec::new();
     while let Next::Issue { command, .. } = load.next(Instant::START) {
         assert!(!matches!(load.next(Instant::START), Next::Issue { .. }), "one at a time");
