@@ -101,6 +101,7 @@ const SHORT: [&str; 4] = [
 /// Drives drawn at random, of whose settings the rules of the card know nothing.
 const DRAWN: usize = 40;
 const DRAWN_SEED: u64 = 20;
+const IN_PLACE: &str = "like-optane-900p";
 /// How many of those, in %, the bar must hold on.
 const DRAWN_LEAST: f64 = 95.0;
 
@@ -127,6 +128,8 @@ fn drawn(rng: &mut Rng) -> Vec<String> {
     let draw = |_| {
         let base = of(rng, &BUILT_IN);
         let mode = of(rng, &["background", "queued", "blocking"]);
+        // A medium that is overwritten in place has nothing to do.
+        let mode = if base == IN_PLACE { "none" } else { mode };
         let command = between(rng, 10, 13);
         let gib = between(rng, 1, 12);
         let spare = of(rng, &["7", "9", "12", "20", "28"]);

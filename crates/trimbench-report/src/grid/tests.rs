@@ -61,15 +61,22 @@ fn numbers_are_broken_only_where_nothing_else_is_left() {
 #[test]
 fn a_number_is_broken_before_its_unit_and_not_within_its_digits() {
     let number = GridColumn::number;
-    let columns = vec![GridColumn::text("latency"), number("p50"), number("p99"), number("n")];
+    let columns = vec![
+        GridColumn::text("latency"),
+        number("p50"),
+        number("p99"),
+        number("p99.9"),
+        number("n"),
+    ];
     let mut grid = Grid::new(columns);
-    grid.row(["in the steady state", "99.0 ms", "101.5 ms", "524,288"].map(str::to_owned));
+    let cells = ["in the steady state", "99.0 ms", "101.5 ms", "102.5 ms", "524,288"];
+    grid.row(cells.map(str::to_owned));
     let expected = [
-        "latency     p50    p99        n",
-        "-------------------------------",
-        "in the     99.0  101.5  524,288",
-        "steady       ms     ms",
+        "latency     p50     p99   p99.9        n",
+        "----------------------------------------",
+        "in the     99.0   101.5   102.5  524,288",
+        "steady       ms      ms      ms",
         "state",
     ];
-    assert_eq!(grid.render(style(31)), expected);
+    assert_eq!(grid.render(style(40)), expected);
 }

@@ -71,9 +71,11 @@ fn drive_and_zones_shrink_with_the_superblocks() {
     // What a discard takes in any case comes as rarely as zones do, and the host has its time.
     let kioxia = all.iter().find(|run| run.of().unwrap().host_limits).unwrap();
     let target = kioxia.target(capacity).unwrap();
-    let command = rounded(777_000.0 * 32.0 / 5_376.0);
-    assert!(target.contains(&format!("trim.command={command}ns")), "{target}");
-    let each = rounded(1e9 / kioxia.tenths[0] - 524_288.0 / 14.0 - 6_000.0);
+    let latency = rounded(512_000.0 * 32.0 / 5_376.0);
+    assert!(target.contains(&format!("trim.latency={latency}ns")), "{target}");
+    let free = rounded(1_041.0 * f64::from(1 << 20) * 32.0 / 2_112.0);
+    assert!(run.target(capacity).unwrap().contains(&format!("trim.uncharged={free}B")));
+    let each = rounded(1e9 / kioxia.tenths[0] - 524_288.0 / 14.0 - 7_000.0);
     assert!(target.contains("host.command="), "{target}");
     let named: u64 = target.rsplit('=').next().unwrap().trim_end_matches("ns").parse().unwrap();
     assert!(named.abs_diff(each) < 3, "{named} {each}");

@@ -1,6 +1,7 @@
+use trimbench_devices::TargetSpec;
 use trimbench_results::{Figure, Role, Session};
 
-use super::{DRAWN, MADE_UP, PARTS, SHORT, drives, part, read};
+use super::{CAPACITY, DRAWN, MADE_UP, PARTS, SHORT, drives, part, read};
 use crate::acceptance::Form;
 use crate::acceptance::planted::{Planted, failing, record, session};
 
@@ -63,6 +64,14 @@ fn failed_of<'a>(form: Form, judged: &[Under], of: &dyn Fn(usize) -> (f64, &'a s
         }
     }
     failing(&read(&planted.raw_of(form)).unwrap()).join(", ")
+}
+
+#[test]
+fn every_drive_can_be_built() {
+    for drive in drives(Form::Full) {
+        let target = TargetSpec::parse(&format!("sim:{drive},{CAPACITY}"), None);
+        target.unwrap_or_else(|error| panic!("{drive}: {error}"));
+    }
 }
 
 #[test]
