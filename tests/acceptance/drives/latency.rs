@@ -112,7 +112,7 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
             "precondition=100%".to_owned(),
             "round-share=50%".to_owned(),
             "queue-depth=512".to_owned(),
-            format!("read-share={READ_SHARE}"),
+            format!("read-share={}%", READ_SHARE * 100.0),
             format!("reads={READS_BESIDE}"),
             "warm-up=5s".to_owned(),
             "rate-time=20s".to_owned(),
