@@ -45,6 +45,9 @@ fn beside(key: &str) -> String {
         "drive.media" => ",trim.mode=none",
         "trim.alignment" => ",trim.granularity=64KiB",
         "trim.arbitration" => ",trim.mode=queued",
+        "drive.buffer_frees_early" => ",drive.power_loss_protection=true",
+        "trim.tail_chance" => ",trim.tail_per_gib=1ms",
+        "trim.tail_per_gib" => ",trim.tail_chance=5%",
         _ => "",
     });
     text
