@@ -12,17 +12,21 @@ use trimbench_core::{
 };
 use trimbench_results::{LatencyHistogram, Step};
 
+use crate::area::DeviceArea;
 use crate::device_runner::{DeviceRunner, unobserved};
 use crate::method::ASSUMED_RATE;
 use crate::method::MethodError;
 use crate::method::session::{MethodSession, Stage};
 use crate::other_load::OtherLoad;
 use crate::runner::{Observer, Sample, Single, Streams};
-use crate::workload::InOrder;
+use crate::workload::{InOrder, SequentialWrite};
 
 #[cfg(test)]
 mod tests;
 
+/// Bytes and queue depth of writes that precondition in order. Source: \[PTS\], 128 KiB.
+const IN_ORDER_PIECE: Bytes = Bytes(128 << 10);
+const IN_ORDER_DEPTH: u32 = 32;
 /// How often progress is shown, on the target's clock.
 const SHOW_EVERY: Nanos = Nanos::from_secs(1);
 
@@ -275,6 +279,12 @@ impl<'a, 's> PhaseRunner<'a, 's> {
         let discards = self.runner.shape.discards_of(start, end);
         let mut discards = Single(InOrder::new(discards.collect(), 1));
         self.run(id, &mut discards, &mut unobserved)
+    }
+
+    /// Preconditions an area, independently of the workload: writes it once, in order.
+    pub fn write_in_order(&mut self, id: &str, area: DeviceArea) -> Result<Phase, MethodError> {
+        let write = SequentialWrite::new(area, IN_ORDER_PIECE, IN_ORDER_DEPTH);
+        self.run(id, &mut Single(write), &mut unobserved)
     }
 
     /// Runs to the end; nothing is outstanding afterwards.

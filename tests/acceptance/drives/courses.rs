@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::Bytes;
 use trimbench_core::units::rounded;
 use trimbench_results::Step;
 
+use super::{keep_table, optional_number, rounds, rows};
 use crate::acceptance::{Bar, Context, Finding, Form, Raw, short};
 
 #[cfg(test)]
@@ -85,9 +85,7 @@ impl Course {
             fitted: split == "fit",
             pattern: pattern.to_owned(),
             used: number(used)?,
-            amplification: (!amplification.is_empty())
-                .then(|| number(amplification))
-                .transpose()?,
+            amplification: optional_number(amplification)?,
             tenths: tenths.split(' ').map(number).collect::<Result<_>>()?,
         })
     }
@@ -111,15 +109,11 @@ impl Course {
 
 /// All courses of the drives that a form runs, in their order.
 fn courses(text: &str, form: Form) -> Result<Vec<Course>> {
-    let courses: Vec<Course> = text.lines().skip(1).map(Course::read).collect::<Result<_>>()?;
-    let wanted = |course: &Course| form == Form::Full || course.drive == DRIVES[0].drive;
-    Ok(courses.into_iter().filter(wanted).collect())
+    rows(text, form, Course::read)
 }
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
-    let path = context.repository().root().join(COURSES);
-    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    fs::write(context.folder().join(KEPT), &text).context("keep the figures")?;
+    let text = keep_table(context, COURSES, KEPT)?;
     let courses = courses(&text, context.form())?;
     for (index, course) in courses.iter().enumerate() {
         let judge = course.judge()?;
@@ -207,9 +201,10 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut compared = Vec::new();
     for (index, course) in courses.iter().enumerate() {
         let name = course.name(index);
-        let rounds = rounds(raw, &name, course)?;
+        let count = course.tenths.len();
+        let rounds = rounds(raw, &name, count)?;
         let has_other = course.judge()?.other_spare.is_some();
-        let other = has_other.then(|| self::rounds(raw, &other(&name), course)).transpose()?;
+        let other = has_other.then(|| super::rounds(raw, &other(&name), count)).transpose()?;
         let (logs, amplification) = (course.logs(&rounds), last_fifth(&rounds));
         let other = other.map(|rounds| course.logs(&rounds));
         compared.push(Compared { course, name, logs, other, amplification });
@@ -223,16 +218,6 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
         }
     }
     Ok(findings)
-}
-
-/// The rounds of one of ours, a tenth each.
-fn rounds(raw: &Raw, name: &str, course: &Course) -> Result<Vec<Step>> {
-    let record = raw.record(&format!("{name}/run.json"))?;
-    let session = record.sessions.into_iter().next().context("no session")?;
-    let steps = session.steps.into_iter().filter(|step| step.metric("iops").is_some());
-    let steps: Vec<Step> = steps.collect();
-    ensure!(steps.len() == course.tenths.len(), "{name}: {} rounds", steps.len());
-    Ok(steps)
 }
 
 /// The worst of the courses to which a drive is fitted, and of those that are predicted.

@@ -2,14 +2,14 @@
 //! emulated drives of their names.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use trimbench_core::Bytes;
 use trimbench_core::units::rounded;
 use trimbench_results::Session;
 
-use crate::acceptance::{Bar, Context, Finding, Form, Raw, short};
+use super::{keep_table, rows};
+use crate::acceptance::{Bar, Context, Finding, Raw, short};
 
 #[cfg(test)]
 mod tests;
@@ -91,18 +91,9 @@ impl Row {
     }
 }
 
-/// All rows of the drives that a form runs, in their order.
-fn rows(text: &str, form: Form) -> Result<Vec<Row>> {
-    let rows: Vec<Row> = text.lines().skip(1).map(Row::read).collect::<Result<_>>()?;
-    let wanted = |row: &Row| form == Form::Full || row.drive == DRIVES[0];
-    Ok(rows.into_iter().filter(wanted).collect())
-}
-
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
-    let path = context.repository().root().join(LATENCY);
-    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    fs::write(context.folder().join(KEPT), &text).context("keep the figures")?;
-    let rows = rows(&text, context.form())?;
+    let text = keep_table(context, LATENCY, KEPT)?;
+    let rows = rows(&text, context.form(), Row::read)?;
     for drive in DRIVES {
         let of: Vec<&Row> = rows.iter().filter(|row| row.drive == drive).collect();
         let Some(first) = of.first() else { continue };
@@ -138,7 +129,7 @@ fn ours(session: &Session, row: &Row, quantity: usize) -> Option<f64> {
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
-    let rows = rows(&raw.text(KEPT)?, raw.form())?;
+    let rows = rows(&raw.text(KEPT)?, raw.form(), Row::read)?;
     // By quantity: whether each predicted cell is right, and all cells in words.
     let mut right: [Vec<bool>; 4] = Default::default();
     let mut notes: [String; 4] = Default::default();

@@ -5,7 +5,8 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 
-use super::trim::{Discards, SHORT};
+use super::SHORT;
+use super::trim::Discards;
 use crate::acceptance::{Bar, Context, Finding, Raw};
 
 #[cfg(test)]

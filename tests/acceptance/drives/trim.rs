@@ -2,12 +2,11 @@
 //! their names, measured alike: the greatest of those of an interval, and of many intervals the
 //! least and the median.
 
-use std::fs;
-
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::Bytes;
 use trimbench_core::units::rounded;
 
+use super::{keep_table, rows, table};
 use crate::acceptance::{Bar, Context, Finding, Form, Raw, short};
 
 #[cfg(test)]
@@ -16,8 +15,6 @@ mod tests;
 /// The figures, with their source in the page beside them.
 const TIMES: &str = "docs/drives/trim.csv";
 const KEPT: &str = "trim.csv";
-/// The drive of the short form.
-pub(super) const SHORT: &str = "micron-7450-max-800";
 /// How far a least may be off, as a share.
 const LEAST_OFF: f64 = 0.3;
 /// How far a median may be off, as a factor.
@@ -190,36 +187,23 @@ fn rounded_to_thousandth(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// All rows of the drives that a form runs, in their order.
-fn rows(text: &str, form: Form) -> Result<Vec<Discards>> {
-    let rows: Vec<Discards> = text.lines().skip(1).map(Discards::read).collect::<Result<_>>()?;
-    Ok(rows.into_iter().filter(|row| form == Form::Full || row.drive == SHORT).collect())
-}
-
-/// The figures of the repository.
-fn times(context: &Context<'_>) -> Result<String> {
-    let path = context.repository().root().join(TIMES);
-    fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
-}
-
 /// The row of a drive that is predicted.
 pub(super) fn predicted(context: &Context<'_>, drive: &str) -> Result<Discards> {
-    let rows = rows(&times(context)?, Form::Full)?;
+    let rows = rows(&table(context, TIMES)?, Form::Full, Discards::read)?;
     let found = rows.into_iter().find(|row| row.drive == drive && !row.fitted);
     found.with_context(|| format!("{drive} has no predicted row"))
 }
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
-    let text = times(context)?;
-    fs::write(context.folder().join(KEPT), &text).context("keep the figures")?;
-    for row in rows(&text, context.form())? {
+    let text = keep_table(context, TIMES, KEPT)?;
+    for row in rows(&text, context.form(), Discards::read)? {
         row.run(context)?;
     }
     Ok(())
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
-    let rows = rows(&raw.text(KEPT)?, raw.form())?;
+    let rows = rows(&raw.text(KEPT)?, raw.form(), Discards::read)?;
     let findings: Result<Vec<_>> = rows.iter().map(|row| row.findings(raw)).collect();
     Ok(findings?.into_iter().flatten().collect())
 }

@@ -2,15 +2,14 @@
 //! real drives and on the emulated drives of their names: rates, and write amplification.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Nanos};
-use trimbench_results::Step;
 use trimbench_ssd::{Profile, TrimConfig};
 
 use super::courses::{ROUNDS_LEAST, last_fifth, residual};
+use super::{keep_table, optional_number, rounds, rows};
 use crate::acceptance::{Bar, Context, Finding, Form, Raw, short};
 
 #[cfg(test)]
@@ -78,9 +77,7 @@ impl Run {
             exported: Bytes(exported.parse()?),
             active: active.parse()?,
             writes: writes.parse()?,
-            amplification: (!amplification.is_empty())
-                .then(|| number(amplification))
-                .transpose()?,
+            amplification: optional_number(amplification)?,
             tenths: tenths.split(' ').map(number).collect::<Result<_>>()?,
         })
     }
@@ -150,15 +147,11 @@ impl Run {
 
 /// All runs of the drives that a form runs, in their order.
 fn runs(text: &str, form: Form) -> Result<Vec<Run>> {
-    let runs: Vec<Run> = text.lines().skip(1).map(Run::read).collect::<Result<_>>()?;
-    let wanted = |run: &Run| form == Form::Full || run.drive == DRIVES[0].name;
-    Ok(runs.into_iter().filter(wanted).collect())
+    rows(text, form, Run::read)
 }
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
-    let path = context.repository().root().join(ZONES);
-    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    fs::write(context.folder().join(KEPT), &text).context("keep the figures")?;
+    let text = keep_table(context, ZONES, KEPT)?;
     for (index, run) in runs(&text, context.form())?.iter().enumerate() {
         let capacity = Bytes(rounded(run.scaled(run.exported)?) / ACCESS.0 * ACCESS.0);
         let target = run.target(capacity)?;
@@ -191,15 +184,7 @@ struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     fn read(raw: &Raw, run: &'a Run, index: usize) -> Result<Self> {
-        let rounds = |seed| -> Result<Vec<Step>> {
-            let name = run.name(index, seed);
-            let record = raw.record(&format!("{name}/run.json"))?;
-            let session = record.sessions.into_iter().next().context("no session")?;
-            let steps = session.steps.into_iter().filter(|step| step.metric("iops").is_some());
-            let steps: Vec<Step> = steps.collect();
-            ensure!(steps.len() == run.tenths.len(), "{name}: {} rounds", steps.len());
-            Ok(steps)
-        };
+        let rounds = |seed| rounds(raw, &run.name(index, seed), run.tenths.len());
         let seeds = (1..=SEEDS).map(rounds).collect::<Result<Vec<_>>>()?;
         // A tenth is the same work in each: times are what has a mean.
         let ours = (0..run.tenths.len()).map(|tenth| {

@@ -12,16 +12,13 @@ use trimbench_engine::settings::whole;
 use trimbench_engine::{
     ASSUMED_RATE, Arrivals, Criterion, Demand, DeviceArea, DeviceRunner, Load, LoadLength,
     Method as _, MethodError, MethodSession, OpenLoop, PhaseRunner, Planned, RandomAccess,
-    RateCurve, SequentialWrite, Several, Single, unobserved,
+    RateCurve, Several,
 };
 
 /// The step that says what the drive sustains.
 pub(super) const SUSTAINED: &str = "sustained";
 /// The kind of the step of a rate.
 pub(super) const RATE: &str = "rate";
-/// Bytes and queue depth of sequential writes. Source: \[PTS\], 128 KiB.
-const SEQUENTIAL_PIECE: Bytes = Bytes(128 << 10);
-const SEQUENTIAL_DEPTH: u32 = 32;
 /// A lowest rate beyond this many times what the drive sustains is not worth a try.
 const BEYOND: f64 = 1.2;
 /// With more outstanding than arrive in this part of a rate, it ends.
@@ -138,9 +135,7 @@ impl Loaded<'_, '_> {
         let shape = phases.runner.shape;
         let mut left = whole(Bytes(method.precondition.of(span.0)), shape.logical_block);
         while left.0 > 0 {
-            let area = shape.first(span.min(left), method.data);
-            let write = SequentialWrite::new(area, SEQUENTIAL_PIECE, SEQUENTIAL_DEPTH);
-            phases.run("precondition", &mut Single(write), &mut unobserved)?;
+            phases.write_in_order("precondition", shape.first(span.min(left), method.data))?;
             left = left.saturating_sub(span);
         }
         phases.runner.flush("flush")?;

@@ -6,10 +6,6 @@ use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 use trimbench_engine::settings::{access_size, data_kind, pattern, percents, span_or_all};
 use trimbench_engine::{Load, LoadLength, Pattern, RoundLength, Span};
 
-/// Bytes and queue depth of preconditioning writes. Source: \[PTS\], 128 KiB.
-pub(super) const SEQUENTIAL_PIECE: Bytes = Bytes(128 << 10);
-pub(super) const SEQUENTIAL_DEPTH: u32 = 32;
-
 const DAY: Nanos = Nanos::from_secs(24 * 3_600);
 const TENFOLD: Ppm = Ppm(10_000_000);
 

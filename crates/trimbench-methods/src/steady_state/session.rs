@@ -4,11 +4,11 @@ use trimbench_core::{Bytes, Caveat, Data, Device, Ppm};
 use trimbench_results::Step;
 
 use super::analysis::{DRIFT_MAX, SETTLE, drift};
-use super::options::{SEQUENTIAL_DEPTH, SEQUENTIAL_PIECE, SteadyState};
+use super::options::SteadyState;
 use trimbench_engine::settings::{whole, whole_percent};
 use trimbench_engine::{
     ASSUMED_RATE, DeviceRunner, Load, MethodError, MethodSession, PhaseRunner, Planned, Rounds,
-    SequentialWrite, Shape, Single, UNIT, unobserved,
+    Shape, UNIT,
 };
 
 pub(super) fn run(
@@ -139,9 +139,7 @@ fn precondition(
     while left.0 > 0 {
         number += 1;
         let id = format!("precondition-{number}");
-        let area = shape.first(span.min(left), method.data);
-        let write = SequentialWrite::new(area, SEQUENTIAL_PIECE, SEQUENTIAL_DEPTH);
-        let phase = phases.run(&id, &mut Single(write), &mut unobserved)?;
+        let phase = phases.write_in_order(&id, shape.first(span.min(left), method.data))?;
         left = left.saturating_sub(span);
         phases.keep_phase(&id, "precondition", &phase)?;
     }

@@ -1,8 +1,10 @@
+use std::fs;
 use std::path::Path;
 
 use trimbench_results::Step;
 
 use super::*;
+use crate::acceptance::Form;
 use crate::acceptance::planted::{Planted, failing, record, session};
 
 fn text() -> String {
@@ -15,7 +17,7 @@ fn text() -> String {
 fn failed(factors: [f64; 4], kept: f64) -> Vec<String> {
     let planted = Planted::new();
     planted.file(KEPT, text().as_bytes());
-    let rows = rows(&text(), Form::Full).unwrap();
+    let rows = rows(&text(), Form::Full, Row::read).unwrap();
     for drive in DRIVES {
         planted.capture(drive, 0, "");
         let mut ours = session(drive, &[]);
@@ -49,7 +51,7 @@ fn a_rate_that_ours_does_not_keep_up_with_is_wrong() {
 #[test]
 fn the_short_form_has_one_drive_and_both_forms_predict() {
     for form in [Form::Short, Form::Full] {
-        let rows = rows(&text(), form).unwrap();
+        let rows = rows(&text(), form, Row::read).unwrap();
         let drives: std::collections::BTreeSet<&str> =
             rows.iter().map(|row| row.drive.as_str()).collect();
         assert_eq!(drives.len(), if form == Form::Short { 1 } else { DRIVES.len() });

@@ -1,7 +1,8 @@
 use trimbench_results::Step;
 
 use super::{KEPT, PLACES, read};
-use crate::acceptance::drives::trim::{Discards, SHORT};
+use crate::acceptance::drives::SHORT;
+use crate::acceptance::drives::trim::Discards;
 use crate::acceptance::planted::{Planted, failing, record, session};
 
 /// What does not hold where the pages say `said`, and a discard took 1.8 ms.

@@ -2,7 +2,8 @@ use std::path::Path;
 
 use trimbench_results::Step;
 
-use super::{Discards, KEPT, Known, RealTime, SHORT, TIMES, read, rows};
+use super::super::SHORT;
+use super::{Discards, KEPT, Known, RealTime, TIMES, read, rows};
 use crate::acceptance::Form;
 use crate::acceptance::planted::{Planted, failing, record, session};
 
@@ -58,10 +59,10 @@ fn a_bound_is_held_from_its_side_only() {
 fn each_drive_has_rows_of_both_kinds_and_the_short_form_runs_one() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let text = std::fs::read_to_string(root.join(TIMES)).unwrap();
-    let all = rows(&text, Form::Full).unwrap();
+    let all = rows(&text, Form::Full, Discards::read).unwrap();
     for drive in [SHORT, "kioxia-cm7-r-3840", "solidigm-p5520-1920", "wd-dc-960"] {
         let of = || all.iter().filter(|row| row.drive == drive);
         assert_eq!((of().filter(|row| row.fitted).count(), of().count()), (2, 3), "{drive}");
     }
-    assert!(rows(&text, Form::Short).unwrap().iter().all(|row| row.drive == SHORT));
+    assert!(rows(&text, Form::Short, Discards::read).unwrap().iter().all(|row| row.drive == SHORT));
 }

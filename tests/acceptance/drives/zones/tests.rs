@@ -1,4 +1,7 @@
+use std::fs;
 use std::path::Path;
+
+use trimbench_results::Step;
 
 use super::*;
 use crate::acceptance::planted::{Planted, failing, record, session};
