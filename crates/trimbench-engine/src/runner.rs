@@ -17,6 +17,9 @@ mod tests;
 
 /// How often a request to stop, failures and a device that hangs are looked for.
 pub const LOOK_EVERY: Nanos = Nanos::from_millis(50);
+/// Submissions that take this long each were held: the kernel waited within them, as it does for one
+/// of a device's tags when discards have taken them all. By itself one takes some microseconds.
+const HELD_FROM: Nanos = Nanos::from_micros(100);
 /// How long nothing may end before the device counts as hung.
 pub const HUNG_AFTER: Nanos = Nanos::from_secs(1_800);
 
@@ -55,6 +58,11 @@ impl<C> Sample<C> {
 pub trait Observer<C> {
     /// One ended.
     fn observe(&mut self, sample: &Sample<C>);
+
+    /// The kernel held submissions: nothing else could be issued meanwhile, and what was due is late
+    /// by no fault of this machine.
+    #[inline]
+    fn held(&mut self, _from: Instant, _until: Instant) {}
 
     /// Whether [`Runner::run_until`] is to return now, to be called again: asked after each wait.
     #[inline]
@@ -249,7 +257,12 @@ impl<C: Operation> Runner<C> {
             if self.interrupt.requested() {
                 return Err(RunError::Interrupted);
             }
-            let wake = match self.issue_due(target, streams, now)? {
+            let (issued, next) = self.issue_due(target, streams, now)?;
+            let until = target.now();
+            if until.since(now) >= HELD_FROM.times(issued.max(1)) {
+                observer.held(now, until);
+            }
+            let wake = match next {
                 Next::Done if self.outstanding() == 0 => return Ok(true),
                 Next::NotBefore(at) => at.min(deadline),
                 _ => deadline,
@@ -261,18 +274,19 @@ impl<C: Operation> Runner<C> {
         }
     }
 
-    /// Issues everything that is due; what the workloads then wait for.
+    /// Issues everything that is due: how many commands, and what the workloads then wait for.
     #[inline]
     fn issue_due<T, S>(
         &mut self,
         target: &mut T,
         streams: &mut S,
         now: Instant,
-    ) -> Result<Next<C>, RunError>
+    ) -> Result<(u64, Next<C>), RunError>
     where
         T: Target<Command = C> + ?Sized,
         S: Streams<Command = C>,
     {
+        let mut issued = 0;
         loop {
             match streams.next(now) {
                 (stream, Next::Issue { intended, command }) => {
@@ -282,8 +296,9 @@ impl<C: Operation> Runner<C> {
                         self.release(tag);
                         return Err(rejected.into());
                     }
+                    issued += 1;
                 }
-                (_, next) => return Ok(next),
+                (_, next) => return Ok((issued, next)),
             }
         }
     }

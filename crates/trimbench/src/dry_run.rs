@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use trimbench_core::text::visible;
-use trimbench_core::{Bytes, Capabilities, Nanos};
+use trimbench_core::{Bytes, Capabilities, Clock, Nanos};
 use trimbench_devices::{
     Consent, DeviceOutlook, EmulatedSpec, TargetError, TargetSpec, inspect_device,
 };
@@ -93,14 +93,14 @@ impl<'a> Outlook<'a> {
             |path| inspect_device(path, consent).map_err(|error: TargetError| error.to_string());
         Ok(match target {
             TargetSpec::Emulated(spec) => Self {
-                ideal: ideal_device(spec.capacity()),
+                ideal: ideal_device(spec.capacity(), Clock::Virtual),
                 destroys: "nothing: the drive is emulated",
                 ..Self::modelled(spec, 1, spec.capacity())
             },
             TargetSpec::Modelled(spec) => Self::modelled(spec.drive(), 1, spec.drive().capacity()),
             TargetSpec::Pool(spec) => Self::modelled(spec.drive(), spec.drives(), spec.room()),
             TargetSpec::Directory(path) => Self {
-                ideal: ideal_directory(Bytes(u64::MAX)),
+                ideal: ideal_directory(Bytes(u64::MAX), Clock::Wall),
                 capacity: None,
                 room: DirectoryTarget::room_in(path),
                 drives: None,
@@ -129,7 +129,7 @@ impl<'a> Outlook<'a> {
     /// A filesystem over emulated drives, whose files may take so many bytes at most.
     fn modelled(drive: &'a EmulatedSpec, count: usize, capacity: Bytes) -> Self {
         Self {
-            ideal: ideal_directory(capacity),
+            ideal: ideal_directory(capacity, Clock::Virtual),
             capacity: Some(capacity),
             room: None,
             drives: Some((drive, count)),
@@ -142,11 +142,11 @@ impl<'a> Outlook<'a> {
     /// A block device or an image file, or filesystems on one.
     fn on(
         device: DeviceOutlook,
-        ideal: fn(Bytes) -> Capabilities,
+        ideal: fn(Bytes, Clock) -> Capabilities,
         privileges: &'static str,
     ) -> Self {
         Self {
-            ideal: ideal(device.capacity),
+            ideal: ideal(device.capacity, Clock::Wall),
             capacity: Some(device.capacity),
             room: None,
             drives: None,

@@ -2,10 +2,10 @@
 
 use trimbench_core::{BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Support};
 
-/// A directory with so much room that lacks nothing else.
-pub(crate) fn ideal_directory(available: Bytes) -> Capabilities {
+/// A directory with so much room that lacks nothing else, on a clock of its kind.
+pub(crate) fn ideal_directory(available: Bytes, clock: Clock) -> Capabilities {
     Capabilities {
-        clock: Clock::Wall,
+        clock,
         medium: Medium::Directory { available, fs_block: Bytes(4_096) },
         discard: Support::Native,
         discard_max: Bytes(u64::MAX),
@@ -15,8 +15,8 @@ pub(crate) fn ideal_directory(available: Bytes) -> Capabilities {
     }
 }
 
-/// A device of this capacity that lacks nothing.
-pub(crate) fn ideal_device(capacity: Bytes) -> Capabilities {
+/// A device of this capacity that lacks nothing, on a clock of its kind.
+pub(crate) fn ideal_device(capacity: Bytes, clock: Clock) -> Capabilities {
     let medium = Medium::Device { capacity, logical_block: BlockSize::SECTOR };
-    Capabilities { medium, ..ideal_directory(capacity) }
+    Capabilities { medium, ..ideal_directory(capacity, clock) }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
 use trimbench_core::settings::SettingError;
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Nanos};
-use trimbench_devices::{Consent, EmulatedSpec, PurgeChoice, TargetSpec, holds_file};
+use trimbench_core::{Bytes, Clock, Nanos};
+use trimbench_devices::{Consent, PurgeChoice, TargetSpec, holds_file};
 use trimbench_engine::{
     ASSUMED_RATE, Demand, Method, MethodDefinition as _, MethodError, MethodInfo, Preset,
     ResolvedMethod,
@@ -180,8 +180,11 @@ impl Session {
 
     /// Whether the method works on devices that lack nothing.
     fn fits_devices(&self) -> bool {
-        let capacity = self.target.emulated_drive().map(EmulatedSpec::capacity);
-        self.method.fits(&ideal_device(capacity.unwrap_or(Bytes(u64::MAX)))).is_ok()
+        let ideal = match self.target.emulated_drive() {
+            Some(drive) => ideal_device(drive.capacity(), Clock::Virtual),
+            None => ideal_device(Bytes(u64::MAX), Clock::Wall),
+        };
+        self.method.fits(&ideal).is_ok()
     }
 
     /// As a record has it.

@@ -212,3 +212,64 @@ fn idle_time_ends_at_its_deadline() {
     runner.idle_until(&mut target, at(60_001)).unwrap();
     assert_eq!(target.now(), at(60_001));
 }
+
+/// A target on which every submission takes a while.
+struct Holding {
+    inner: Virtual<Toy>,
+    each: Nanos,
+    held: Nanos,
+}
+
+impl Target for Holding {
+    type Command = BlockCommand;
+
+    fn capabilities(&self) -> &Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn now(&self) -> Instant {
+        self.inner.now() + self.held
+    }
+
+    fn submit(&mut self, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
+        self.held = self.held + self.each;
+        self.inner.submit(tag, command)
+    }
+
+    fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
+        let before = out.len();
+        self.inner.reap(Instant::START + deadline.since(Instant::START + self.held), out);
+        out[before..].iter_mut().for_each(|completion| completion.at = completion.at + self.held);
+    }
+
+    fn statistics(&self) -> DeviceStatistics {
+        self.inner.statistics()
+    }
+}
+
+/// The spans in which submissions were held.
+#[derive(Default)]
+struct Held(Vec<(Instant, Instant)>);
+
+impl Observer<BlockCommand> for Held {
+    fn observe(&mut self, _: &Sample<BlockCommand>) {}
+
+    fn held(&mut self, from: Instant, until: Instant) {
+        self.0.push((from, until));
+    }
+}
+
+#[test]
+fn the_observer_hears_of_submissions_that_were_held() {
+    let held = |each| {
+        let mut target = Holding { inner: Toy::target(), each, held: Nanos::ZERO };
+        let mut held = Held::default();
+        let mut one = script(vec![BlockCommand::Read(range())]);
+        Runner::new(Interrupt::default())
+            .run_until(&mut target, &mut one, &mut held, at(100_000))
+            .unwrap();
+        held.0
+    };
+    assert_eq!(held(Nanos::from_millis(30)), [(at(0), at(30_000))]);
+    assert_eq!(held(Nanos::from_micros(99)), []);
+}

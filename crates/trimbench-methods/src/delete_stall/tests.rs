@@ -412,6 +412,26 @@ fn a_schedule_that_was_not_kept_shows_in_the_lateness() {
 }
 
 #[test]
+fn what_the_kernel_held_is_not_this_machines_lateness() {
+    // Due at 2,000 to 2,090 and issued at 2,100: held from 1,990 to 2,060, and from 2,070 to 2,098.
+    let mut window = Window::new(at(0), at(1_000), at(11_000), Nanos::from_millis(10));
+    Observer::<BlockCommand>::held(&mut window, at(500), at(1_010));
+    Observer::<BlockCommand>::held(&mut window, at(1_990), at(2_060));
+    Observer::<BlockCommand>::held(&mut window, at(2_070), at(2_098));
+    for number in 0..1_000 {
+        let intended = 2_000 + number % 10 * 10;
+        window.observe(&Sample { issued: at(2_100), ..sample(LOAD, intended, 2_101) });
+    }
+    // A later span says nothing of them.
+    Observer::<BlockCommand>::held(&mut window, at(2_200), at(2_300));
+    let mut step = Step::new("delete-1", "delete");
+    window.store(&mut step);
+    assert!((step.metrics["lateness_s_p99"] - 0.012).abs() < 1e-4, "{:?}", step.metrics);
+    assert!((step.metrics["held_s"] - 0.208).abs() < 1e-9, "10 ms of the first count");
+    assert!(step.metrics["response_s_max"] > 0.1);
+}
+
+#[test]
 fn the_picture_shows_the_worst_response_of_each_bin() {
     // 15 bins lead to the deletion after a second: one is 66.7 ms wide.
     let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 67, 68)]);

@@ -99,6 +99,8 @@ pub(super) struct Window {
     probe_latency: LatencyHistogram,
     response_time: LatencyHistogram,
     lateness: LatencyHistogram,
+    /// Spans in which the kernel held a submission, in order.
+    held: Vec<(Instant, Instant)>,
     read_gap: Gap,
     write_gap: Gap,
     /// Spans in which a request was overdue, as they came.
@@ -139,6 +141,7 @@ impl Window {
             probe_latency: LatencyHistogram::new(),
             response_time: LatencyHistogram::new(),
             lateness: LatencyHistogram::new(),
+            held: Vec::new(),
             read_gap: gap,
             write_gap: gap,
             overdue: Vec::new(),
@@ -183,9 +186,25 @@ impl Window {
         self.overdue.iter().any(|span| span.1 > self.end + self.overdue_after)
     }
 
-    /// How late the schedule was kept, at its 99th percentile.
+    /// How late this machine kept the schedule, at the 99th percentile: without what the kernel
+    /// held, which is what a stall is made of.
     pub(super) fn lateness(&self) -> Nanos {
         self.lateness.percentile(trimbench_results::Quantile::P99).unwrap_or(Nanos::ZERO)
+    }
+
+    /// By how much a request was issued too late, apart from the time in which the kernel held the
+    /// submissions before it.
+    fn lateness_of<C>(&self, sample: &Sample<C>) -> Nanos {
+        let begun = self.held.iter().rev().take_while(|span| span.1 > sample.intended);
+        let held = begun.map(|span| span.1.min(sample.issued).since(span.0.max(sample.intended)).0);
+        Nanos(sample.issued.since(sample.intended).0.saturating_sub(held.sum()))
+    }
+
+    /// How long submissions were held from the deletion to the end of the window.
+    fn held_time(&self) -> Nanos {
+        let within =
+            |span: &(Instant, Instant)| span.1.min(self.end).since(span.0.max(self.deleted_at)).0;
+        Nanos(self.held.iter().map(within).sum())
     }
 
     fn picture<C>(&mut self, sample: &Sample<C>) {
@@ -238,6 +257,9 @@ impl Window {
         step.measure("write_gap_s", self.write_gap.longest.seconds());
         step.measure("deletion_s", self.deletion.seconds());
         step.measure("lateness_s_p99", self.lateness().seconds());
+        if !self.held.is_empty() {
+            step.measure("held_s", self.held_time().seconds());
+        }
         if let Some(worst) = self.response_time.max() {
             step.measure("response_s_max", worst.seconds());
         }
@@ -321,9 +343,13 @@ impl<C: Operation> Observer<C> for Window {
         }
         self.load.add(response);
         self.response_time.record(response);
-        self.lateness.record(sample.issued.since(sample.intended));
+        self.lateness.record(self.lateness_of(sample));
         if response > self.overdue_after {
             self.overdue.push((sample.intended, sample.completed));
         }
+    }
+
+    fn held(&mut self, from: Instant, until: Instant) {
+        self.held.push((from, until));
     }
 }

@@ -23,7 +23,7 @@ mod tests;
 /// Seconds that the emulation of a session takes per GB that its method writes at most, with the
 /// preset `quick`: the mean of four drives on 2 cores, halfway between a calm and a busy machine.
 /// Only their ratios matter once a session has ended.
-const RATES: [(&str, f64); 11] = [
+const RATES: [(&str, f64); 12] = [
     ("delete-stall", 0.027),
     ("trim-sweep", 0.011),
     ("idle-trim", 0.005),
@@ -32,6 +32,7 @@ const RATES: [(&str, f64); 11] = [
     ("latency-under-load", 0.1),
     ("trim-integrity", 0.069),
     ("settle", 0.004),
+    ("policy", 0.01),
     ("replay", 0.007),
     ("postmark", 1.2),
     ("delete-storm", 0.45),
