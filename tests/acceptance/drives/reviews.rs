@@ -73,12 +73,8 @@ struct Way {
 }
 
 /// CDRLabs fills 80 % of most drives; the rest was never written.
-const RECOVERY: Way = Way {
-    name: "recovery",
-    method: "recovery",
-    capacity: "16GiB",
-    options: &["span=13107MiB"],
-};
+const RECOVERY: Way =
+    Way { name: "recovery", method: "recovery", capacity: "16GiB", options: &["span=13107MiB"] };
 /// The first of these rounds writes at random into the cache of a drive that is empty.
 const FRESH: Way = Way {
     name: "fresh",
@@ -299,17 +295,16 @@ impl Reviewed {
         };
         let few = self.missing.as_deref().map(|why| format!("; {why}")).unwrap_or_default();
         let drives: Vec<&str> = self.reviews.iter().map(|it| it.drive.as_str()).collect();
-        let unit = quantity.unit;
+        let with_unit = |text: String| format!("{text} {}", quantity.unit).trim_end().to_owned();
         let note = format!(
-            "ours {} {unit}, reviews {} to {} {unit}, {standing}{few}; {}",
-            short(ours),
-            short(low),
-            short(high),
+            "ours {}, reviews {}, {standing}{few}; {}",
+            with_unit(short(ours)),
+            with_unit(format!("{} to {}", short(low), short(high))),
             drives.join("; "),
         );
         let what = format!("{}outside the reviews' range", self.row()?);
         let bar = Bar::AtMost(OFF);
-        Ok(run.finding(&what, (self.off(ours), ""), bar).with_note(&note.replace("  ", " ")))
+        Ok(run.finding(&what, (self.off(ours), ""), bar).with_note(&note))
     }
 }
 

@@ -70,10 +70,7 @@ fn line(reviewed: &Reviewed, evidence: &str) -> Result<String> {
     let (ours, holds) = ours(reviewed, evidence)?.unwrap_or(("-", "-"));
     let fitted = reviewed.fitted.as_deref().unwrap_or("nothing");
     let fitted = if reviewed.reviews.is_empty() { "-" } else { fitted };
-    Ok(format!(
-        "| {what} | {drives}{} | {ours} | {fitted} | {holds} |\n",
-        few.unwrap_or_default()
-    ))
+    Ok(format!("| {what} | {drives}{} | {ours} | {fitted} | {holds} |\n", few.unwrap_or_default()))
 }
 
 /// Ours with the range beside it, as the note of the evidence has them, and whether the bar holds.
@@ -88,6 +85,7 @@ fn ours<'a>(reviewed: &Reviewed, evidence: &'a str) -> Result<Option<(&'a str, &
     let note = evidence.lines().find(|line| starts(line, "- "));
     let holds = table.and_then(|line| line.split(" | ").nth(4));
     let note = note.and_then(|line| line.split_once(": "));
-    let ours = note.and_then(|(_, note)| note.split(", fitted by ").next()?.split(", nothing ").next());
+    let ours =
+        note.and_then(|(_, note)| note.split(", fitted by ").next()?.split(", nothing ").next());
     Ok(ours.zip(holds))
 }

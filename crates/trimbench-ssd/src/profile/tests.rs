@@ -100,8 +100,7 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
             "[collector]\npolicy = {{ value = {name}, assumed = \"x\" }}\n\
              separate_hot = {{ value = true, assumed = \"x\" }}\n"
         );
-        let profile =
-            Profile::parse(&plain_text.replacen("[collector]\n", &with, 1)).unwrap();
+        let profile = Profile::parse(&plain_text.replacen("[collector]\n", &with, 1)).unwrap();
         let gc = profile.config.gc;
         assert_eq!((gc.policy, gc.separate_hot), (policy, true));
         let shown = name.trim_matches('"');

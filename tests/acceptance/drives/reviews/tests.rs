@@ -9,7 +9,9 @@ use crate::acceptance::planted::{Planted, failing, record, session};
 /// Reviews with sequential writes past the cache of 400 to 600 MB/s.
 fn text(more: &str) -> String {
     let review = |low: u32, high: u32| {
-        format!("{{ drive = \"D\", low = {low}, high = {high}, condition = \"w\", source = \"s\" }},")
+        format!(
+            "{{ drive = \"D\", low = {low}, high = {high}, condition = \"w\", source = \"s\" }},"
+        )
     };
     let three = [review(400, 500), review(450, 450), review(500, 600)].concat();
     format!(
@@ -50,9 +52,8 @@ fn ours_beyond_a_factor_of_the_range_fails_on_either_side() {
 
 #[test]
 fn fewer_than_three_reviews_need_a_reason() {
-    let quantity = |fields: &str| {
-        text(&format!("[[quantity]]\nclass = \"c\"\nid = \"read-p50\"\n{fields}"))
-    };
+    let quantity =
+        |fields: &str| text(&format!("[[quantity]]\nclass = \"c\"\nid = \"read-p50\"\n{fields}"));
     assert!(reviews(&quantity("missing = \"none draws it\"")).is_ok());
     let error = reviews(&quantity("")).unwrap_err().to_string();
     assert!(error.contains("fewer than three reviews, and no reason"), "{error}");
