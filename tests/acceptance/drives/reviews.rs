@@ -3,6 +3,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
+use trimbench_core::units::{index, rounded};
 use trimbench_results::Step;
 
 use super::keep_table;
@@ -72,7 +73,7 @@ struct Way {
     options: &'static [&'static str],
 }
 
-/// CDRLabs fills 80 % of most drives; the rest was never written.
+/// The reviewer fills 80 % of most drives; the rest was never written.
 const RECOVERY: Way =
     Way { name: "recovery", method: "recovery", capacity: "16GiB", options: &["span=13107MiB"] };
 /// The first of these rounds writes at random into the cache of a drive that is empty.
@@ -108,7 +109,7 @@ const DISCARDS: Way = Way {
         "row-bytes-max=12GiB",
     ],
 };
-/// As [SSDIQ] measured: 9,950 writes and 5,050 reads a second on a drive that is full and steady.
+/// As \[SSDIQ\] measured: 9,950 writes and 5,050 reads a second on a drive that is full and steady.
 const LATENCY: Way = Way {
     name: "latency",
     method: "latency-under-load",
@@ -231,7 +232,7 @@ const QUANTITIES: [Quantity; 12] = [
 fn part(pass: &Step, (from, to): (f64, f64)) -> Result<f64> {
     let curve = pass.series.get("throughput-address").context("a pass has no curve")?;
     let points: Vec<f64> = curve.y.iter().copied().flatten().collect();
-    let at = |share: f64| (share * points.len() as f64).round() as usize;
+    let at = |share: f64| index(rounded(share * points.len() as f64));
     let part = &points[at(from)..at(to).max(at(from) + 1)];
     Ok(part.iter().sum::<f64>() / part.len() as f64)
 }
