@@ -313,8 +313,8 @@ impl Reviewed {
 ///
 /// # Errors
 ///
-/// It is no such file; a quantity is unknown, has a figure that is no range, or has fewer than three
-/// reviews and no reason.
+/// It is no such file; a quantity is unknown, has a figure that is no range, or has fewer than
+/// three reviews and no reason.
 pub fn reviews(text: &str) -> Result<Vec<Reviewed>> {
     let all: Reviews = toml::from_str(text).with_context(|| format!("read {REVIEWS}"))?;
     for reviewed in &all.quantity {

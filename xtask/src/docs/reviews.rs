@@ -19,13 +19,13 @@ const EVIDENCE: &str = "docs/evidence/drives.md";
 const CLAIM: &str = "drives.5";
 
 const HEADER: &str = "# Generic drives beside public reviews\n\n\
-     Four emulated drives stand for classes of real ones: `generic-nvme-tlc`, `generic-nvme-dramless`, \
-     `generic-nvme-qlc`,\n`generic-sata-tlc`. Here is what public reviews found of such drives, and \
-     what the methods find of ours. Written by\n`cargo xtask docs` from [reviews.toml](reviews.toml) \
-     and from the [evidence](../evidence/drives.md) of `drives.5`, whose bar is a\nfactor of 1.5 \
-     outside the range of the reviews. *Fitted*: these values of the profile were chosen with the \
-     figures in\nmind; the figure then confirms nothing. Everything else follows from them. A dash: \
-     not in the last evidence.\n";
+     Four emulated drives stand for classes of real ones: `generic-nvme-tlc`, \
+     `generic-nvme-dramless`, `generic-nvme-qlc`,\n`generic-sata-tlc`. Here is what public reviews \
+     found of such drives, and what the methods find of ours. Written by\n`cargo xtask docs` from \
+     [reviews.toml](reviews.toml) and from the [evidence](../evidence/drives.md) of `drives.5`, \
+     whose bar is\na factor of 1.5 outside the range of the reviews. *Fitted*: these values of the \
+     profile were chosen with the figures in\nmind; the figure then confirms nothing. Everything \
+     else follows from them. A dash: not in the last evidence.\n";
 
 /// The page, and what should be there. None where the repository has no reviews.
 pub(super) fn document(repository: &Repository) -> Result<Option<(String, String)>> {

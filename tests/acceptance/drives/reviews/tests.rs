@@ -57,8 +57,8 @@ fn fewer_than_three_reviews_need_a_reason() {
     assert!(reviews(&quantity("missing = \"none draws it\"")).is_ok());
     let error = reviews(&quantity("")).unwrap_err().to_string();
     assert!(error.contains("fewer than three reviews, and no reason"), "{error}");
-    let turned = "reviews = [{ drive = \"D\", low = 2, high = 1, condition = \"w\", source = \"s\" }]\n\
-                  missing = \"m\"";
+    let turned = "reviews = [{ drive = \"D\", low = 2, high = 1, condition = \"w\", \
+                  source = \"s\" }]\nmissing = \"m\"";
     let error = reviews(&quantity(turned)).unwrap_err().to_string();
     assert!(error.contains("no range"), "{error}");
     let unknown = quantity("missing = \"m\"").replace("read-p50", "speed");

@@ -30,10 +30,10 @@ range: ours 9200 IOPS, reviews 3000 to 9000 IOPS, fitted by collector.read; two 
 #[test]
 fn the_page_has_ours_of_the_evidence_beside_every_review() {
     let page = page(&reviews(REVIEWS).unwrap(), EVIDENCE).unwrap();
-    let ours = "| random writes of 4 KiB in the steady state | 2 drives: two only | ours 9200 IOPS, \
-                reviews 3000 to 9000 IOPS | collector.read | yes |";
-    let review = "| random writes of 4 KiB in the steady state | [A](https://a) | 3000 to 5000 IOPS \
-                  | full |";
+    let ours = "| random writes of 4 KiB in the steady state | 2 drives: two only | ours 9200 \
+                IOPS, reviews 3000 to 9000 IOPS | collector.read | yes |";
+    let review = "| random writes of 4 KiB in the steady state | [A](https://a) | 3000 to 5000 \
+                  IOPS | full |";
     let missing = "| p50 of reads beside 10,000 writes a second | none: only drawn | - | - | - |";
     for line in ["## generic-sata-tlc", ours, review, "## generic-nvme-qlc", missing] {
         assert!(page.lines().any(|it| it == line), "{line}\n{page}");
