@@ -37,6 +37,7 @@ use crate::Repository;
 use crate::steps::Deadline;
 pub use capture::{Capture, Context, Raw};
 pub use claim::{Bar, ClaimRow, Finding, Form, Tier, short};
+pub use drives::reviews::{REVIEWS, Review, Reviewed, reviews};
 pub use house::Compared;
 pub use safe::{build_before, print_attacks};
 pub use table::KEYS;

@@ -106,7 +106,7 @@ pub fn play<T: Target<Command = FileCommand>>(target: &mut T, log: &Log) -> Oper
 /// # Panics
 /// If it does not fit.
 fn model() -> Virtual<FileSystem<Ssd>> {
-    let profile = Profile::built_in("generic-nvme-tlc").expect("it is built in");
+    let profile = Profile::built_in("plain-nvme-tlc").expect("it is built in");
     let capacity = Bytes::mib(FILESYSTEM_MEBIBYTES);
     let config = SsdConfig { capacity, ..profile.config };
     let drive = config.build().expect("a profile is valid");

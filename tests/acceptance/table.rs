@@ -449,7 +449,7 @@ const FILES: &[ClaimRow] = &[
         id: "files.6",
         title: "`settle` measures settling time by trimmed range and by bytes written between \
                 TRIMs",
-        bar: "vendor6 and generic-nvme-tlc: at each of nine points, including no writes in \
+        bar: "vendor6 and plain-nvme-tlc: at each of nine points, including no writes in \
               between, the settling time is the model's work divided by its share, from one \
               slice less to two slices more; the twins show 0, or one slice where a new stream \
               of writes costs more than 5 % of it; a drive that does not postpone TRIM work \

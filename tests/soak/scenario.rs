@@ -90,7 +90,7 @@ const PROMISES: [TrimPromise; 3] =
 impl Scenario {
     /// What these random numbers make; much the same features at either size.
     pub(super) fn draw(rng: &Rng, size: Size) -> Self {
-        let base = Profile::built_in("generic-nvme-tlc").expect("a built-in profile").config;
+        let base = Profile::built_in("plain-nvme-tlc").expect("a built-in profile").config;
         let (load, faults) = (Load::default(), FaultPlan::default());
         let mut scenario = Self { size, drive: base, load, faults };
         for Dimension { name, draw } in DIMENSIONS {

@@ -21,6 +21,7 @@ use parts::PARTS;
 mod ledger;
 pub(crate) mod methods;
 mod parts;
+mod reviews;
 
 /// A document and what writes it.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,7 @@ pub fn run(repository: &Repository, check: bool) -> Result<bool> {
         wanted.push((path, text));
     }
     wanted.extend(ledger::documents(repository)?);
+    wanted.extend(reviews::document(repository)?);
     for (document, text) in wanted {
         let path = repository.root().join(&document);
         if fs::read_to_string(&path).is_ok_and(|present| present == text) {

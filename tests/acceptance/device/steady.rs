@@ -32,8 +32,8 @@ const SERIES: u32 = 1000;
 /// Rounds of a window, of \[PTS\].
 const WINDOW: usize = 5;
 /// The drive and the trimmed shares of which the write amplification is compared.
-const PROFILE: &str = "generic-nvme-tlc";
-const TARGET: &str = "sim:generic-nvme-tlc,capacity=16GiB";
+const PROFILE: &str = "plain-nvme-tlc";
+const TARGET: &str = "sim:plain-nvme-tlc,capacity=16GiB";
 const SHARES: [u32; 4] = [0, 10, 25, 50];
 /// Rounds long enough to leave the way between two states behind.
 const OPTIONS: &[&str] = &["round-share=200%", "trimmed-shares=0,10%,25%,50%", "settle-rounds=0"];

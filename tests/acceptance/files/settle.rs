@@ -10,7 +10,7 @@ use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// Drives that put TRIM off, and their windows and slices.
 const BACKGROUND: [(&str, [&str; 2]); 2] =
-    [("vendor6", ["window=1s", "slice=10ms"]), ("generic-nvme-tlc", ["window=300ms", "slice=2ms"])];
+    [("vendor6", ["window=1s", "slice=10ms"]), ("plain-nvme-tlc", ["window=300ms", "slice=2ms"])];
 /// One that works at once.
 const AT_ONCE: &str = "generic-sata-tlc";
 /// Points of the surface.

@@ -21,7 +21,7 @@ const UNIT: u64 = 4096;
 /// at a rate of 1 - q a fill.
 const WARM_UP: u64 = 12;
 /// The profile of all parameters that do not matter here.
-const PROFILE: &str = "generic-nvme-tlc";
+const PROFILE: &str = "plain-nvme-tlc";
 
 /// A policy of garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -52,11 +52,11 @@ const BUILT_IN: [&str; 14] = [
 /// Made up to be difficult.
 const MADE_UP: [&str; 32] = [
     // TRIM that is worked off slowly in the background.
-    "generic-nvme-tlc,trim.per_gib_mapped=2s",
-    "generic-nvme-tlc,trim.per_gib_mapped=2s,trim.background_slice=10ms",
-    "generic-nvme-tlc,trim.per_gib_mapped=10s,trim.background_share=90%",
-    "generic-nvme-tlc,trim.per_gib_mapped=500ms,trim.background_slice=100us",
-    "generic-nvme-tlc,trim.per_gib_mapped=5s,trim.background_slice=20ms",
+    "plain-nvme-tlc,trim.per_gib_mapped=2s",
+    "plain-nvme-tlc,trim.per_gib_mapped=2s,trim.background_slice=10ms",
+    "plain-nvme-tlc,trim.per_gib_mapped=10s,trim.background_share=90%",
+    "plain-nvme-tlc,trim.per_gib_mapped=500ms,trim.background_slice=100us",
+    "plain-nvme-tlc,trim.per_gib_mapped=5s,trim.background_slice=20ms",
     "like-850-pro,trim.per_gib_mapped=5s,trim.background_share=80%",
     // An SLC cache that folds.
     "generic-nvme-qlc,slc_cache.when_full=fold",
@@ -64,7 +64,7 @@ const MADE_UP: [&str; 32] = [
     "generic-nvme-qlc,trim.per_gib_mapped=2s",
     "generic-nvme-qlc,trim.mode=queued,trim.per_gib_mapped=200ms",
     // TRIM that is ignored.
-    "generic-nvme-tlc,trim.mode=ignored",
+    "plain-nvme-tlc,trim.mode=ignored",
     "generic-sata-tlc,trim.mode=ignored,trim.command=50ms",
     "like-rc100,trim.mode=ignored,trim.command=5ms",
     // Blocking, of any time, and in tiny commands.
@@ -77,9 +77,9 @@ const MADE_UP: [&str; 32] = [
     "generic-sata-tlc,trim.per_gib_mapped=1s",
     "generic-sata-tlc,trim.per_gib_mapped=4s",
     // In the queue.
-    "generic-nvme-tlc,trim.mode=queued,trim.per_gib_mapped=1s",
-    "generic-nvme-tlc,trim.mode=queued,trim.per_gib_mapped=4s",
-    "generic-nvme-tlc,trim.mode=queued,trim.command=20ms",
+    "plain-nvme-tlc,trim.mode=queued,trim.per_gib_mapped=1s",
+    "plain-nvme-tlc,trim.mode=queued,trim.per_gib_mapped=4s",
+    "plain-nvme-tlc,trim.mode=queued,trim.command=20ms",
     "like-rc100,trim.per_gib_mapped=60ms",
     "like-rc100,trim.per_gib_mapped=800ms",
     // Compressing, in place, with much spare area and with little.

@@ -40,7 +40,7 @@ const DRIVES: [&str; 20] = [
 ];
 /// A drive that works 2 s off for each GiB, in slices of these lengths.
 const SLICES: [&str; 3] = ["100us", "1ms", "10ms"];
-const BACKGROUND: &str = "generic-nvme-tlc,trim.per_gib_mapped=2s,trim.background_slice=";
+const BACKGROUND: &str = "plain-nvme-tlc,trim.per_gib_mapped=2s,trim.background_slice=";
 /// A drive, and what a TRIM of a GiB costs it on request: 13.6 ms, of which a GB is 12.7 ms. That
 /// is about twice its detection limit, by which it is judged.
 const PLANTED: &str = "generic-sata-compressing,trim.per_gib_mapped=13600us";

@@ -20,7 +20,7 @@ mod tests;
 const SLOW: &str = "sim:vendor4";
 /// The trimmed shares, in percent.
 const SHARES: [u32; 5] = [0, 10, 25, 30, 50];
-const STEADY: &str = "sim:generic-nvme-tlc,capacity=16GiB";
+const STEADY: &str = "sim:plain-nvme-tlc,capacity=16GiB";
 const TRIMMED: &str = "trimmed-shares=0,10%,25%,30%,50%";
 /// How far write amplification may be off the formula.
 const MARGIN: f64 = 0.02;
@@ -33,7 +33,7 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
         let mut sweep = context.run_into(name, "trim-sweep", (SLOW, options))?;
         context.capture(name, sweep.args(["--limit", "hlk"]))?;
     }
-    profile_of(context, "generic-nvme-tlc")?;
+    profile_of(context, "plain-nvme-tlc")?;
     context.run_well("settled", "steady-state", (STEADY, &[TRIMMED]))?;
     context.run_well("letter", "steady-state", (STEADY, &[TRIMMED, "settle-rounds=0"]))?;
     context.run_well("idle", "idle-trim", ("sim:vendor2", &[]))?;

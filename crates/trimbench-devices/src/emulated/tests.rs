@@ -7,7 +7,7 @@ use super::*;
 use crate::TargetSpec;
 
 /// A drive that works TRIMs off in the background, so that all keys of `trim` count.
-const BASE: &str = "generic-nvme-tlc";
+const BASE: &str = "plain-nvme-tlc";
 
 fn spec(settings: &str) -> Result<EmulatedSpec, TargetError> {
     EmulatedSpec::parse(&format!("{BASE}{settings}"), None)

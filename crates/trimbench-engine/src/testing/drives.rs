@@ -20,10 +20,10 @@ pub fn profile(name: &str, capacity: Bytes) -> SsdConfig {
     SsdConfig { capacity, ..Profile::parse(text.text).unwrap().config }
 }
 
-/// A SATA TLC drive that is small enough for a test: superblocks of 64 units, spare space in whole
-/// ones.
+/// A drive without SLC cache that is small enough for a test: superblocks of 64 units, spare space
+/// in whole ones.
 pub fn small_tlc(capacity: Bytes, over_provisioning: Ppm) -> SsdConfig {
-    let mut config = profile("generic-sata-tlc", capacity);
+    let mut config = profile("plain-nvme-tlc", capacity);
     config.over_provisioning = over_provisioning;
     config.geometry.superblock = Bytes(64 * 4_096);
     config.geometry.program_bytes = Bytes(65_536);

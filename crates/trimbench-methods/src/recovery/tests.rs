@@ -19,7 +19,7 @@ fn verdict(figures: &[Figure], id: &str) -> String {
 
 #[test]
 fn a_tlc_drive_is_fragmented_by_random_writes_and_back_to_new_after_trim() {
-    let mut drive = emulated(profile("generic-nvme-tlc", Bytes::gib(1)));
+    let mut drive = emulated(profile("plain-nvme-tlc", Bytes::gib(1)));
     let found = run(&method(&[]), &mut drive, &mut KeptSteps::default()).unwrap();
     let value = |id| figure(&found.figures, id).value;
     assert!(value("trimmed-of-fresh") >= 0.98, "{}", value("trimmed-of-fresh"));

@@ -82,7 +82,9 @@ fn reads_after_trim_are_as_the_profile_says_and_may_be_left_out() {
 
 #[test]
 fn tables_that_may_be_left_out_are_off_or_what_they_say() {
-    let plain = Profile::parse(BUILT_IN[0].text).unwrap().config;
+    let text_of = |name| BUILT_IN.iter().find(|profile| profile.name == name).unwrap().text;
+    let plain_text = text_of("plain-nvme-tlc");
+    let plain = Profile::parse(plain_text).unwrap().config;
     assert_eq!((plain.slc_cache, plain.compression), (None, None));
     assert_eq!(plain.mapping_cache, None);
     assert_eq!((plain.trim.granularity, plain.trim.alignment), (Bytes(4_096), Bytes(0)));
@@ -98,8 +100,7 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
             "[collector]\npolicy = {{ value = {name}, assumed = \"x\" }}\n\
              separate_hot = {{ value = true, assumed = \"x\" }}\n"
         );
-        let profile =
-            Profile::parse(&BUILT_IN[0].text.replacen("[collector]\n", &with, 1)).unwrap();
+        let profile = Profile::parse(&plain_text.replacen("[collector]\n", &with, 1)).unwrap();
         let gc = profile.config.gc;
         assert_eq!((gc.policy, gc.separate_hot), (policy, true));
         let shown = name.trim_matches('"');
@@ -114,25 +115,23 @@ fn tables_that_may_be_left_out_are_off_or_what_they_say() {
     let compressing = Profile::built_in("generic-sata-compressing").unwrap().config;
     assert_eq!(compressing.compression, Some(CompressionConfig { floor: Ppm(140_000) }));
     // Without times of its own, the map is read and programmed as the rest.
-    let name = "generic-nvme-dramless";
-    let text = BUILT_IN.iter().find(|profile| profile.name == name).unwrap().text;
+    let text = text_of("generic-nvme-dramless");
     let config = Profile::parse(text).unwrap().config;
-    let (size, page) = (Bytes::mib(2), Bytes(4_096));
-    let (read, program) = (config.nand.read, config.nand.program);
-    let cache = MappingCacheConfig { size, page, read, program };
+    let (read, program) = (Nanos::from_micros(30), Nanos::from_micros(250));
+    let cache = MappingCacheConfig { size: Bytes::mib(2), page: Bytes(4_096), read, program };
     assert_eq!(config.mapping_cache, Some(cache));
-    let own = "[mapping_cache]\nread = { value = \"20us\", assumed = \"x\" }\n\
-               program = { value = \"250us\", assumed = \"x\" }\n";
-    let with = text.replacen("[mapping_cache]\n", own, 1);
-    let (read, program) = (Nanos::from_micros(20), Nanos::from_micros(250));
+    let own = |line: &&str| line.ends_with("assumed = \"the map lies in cells with one bit\" }");
+    let without: String =
+        text.lines().filter(|line| !own(line)).flat_map(|line| [line, "\n"]).collect();
+    let (read, program) = (config.nand.read, config.nand.program);
     let cache = MappingCacheConfig { read, program, ..cache };
-    assert_eq!(Profile::parse(&with).unwrap().config.mapping_cache, Some(cache));
+    assert_eq!(Profile::parse(&without).unwrap().config.mapping_cache, Some(cache));
     // Without a time of its own, the SLC cache is read as the rest.
-    let text = BUILT_IN.iter().find(|profile| profile.name == "generic-nvme-qlc").unwrap().text;
+    let text = text_of("generic-nvme-qlc");
     let without = text.replacen("read = { value = \"30us\"", "# read = { value = \"30us\"", 1);
     let cache = Profile::parse(&without).unwrap().config.slc_cache.unwrap();
     assert_eq!(cache.read, qlc.nand.read);
-    let granular = BUILT_IN[0].text.replacen(
+    let granular = plain_text.replacen(
         "[collector]",
         "granularity = { value = \"64KiB\", assumed = \"x\" }\n\
          alignment = { value = \"8KiB\", assumed = \"x\" }\n\n[collector]",

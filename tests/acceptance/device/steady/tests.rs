@@ -76,14 +76,14 @@ fn rounds(percent: u32, amplification: f64, is_steady: bool) -> Vec<Step> {
 fn planted(factor: f64, is_steady: bool) -> Planted {
     let planted = Planted::new();
     planted.capture("series", 0, &series(&[38, 39, 40, 41, 42], Some(5)));
-    let profile = r#"{"name": "generic-nvme-tlc", "values": [
+    let profile = r#"{"name": "plain-nvme-tlc", "values": [
         {"key": "drive.over_provisioning", "value": "7.37%", "origin": "assumed", "source": "x"},
         {"key": "geometry.superblock", "value": "16MiB", "origin": "assumed", "source": "y"}]}"#;
     planted.capture("profile", 0, profile);
     let expected = [7.3988, 3.2678, 1.8658, 1.2003];
     let shares = SHARES.into_iter().zip(expected);
     let steps = shares.flat_map(|(share, expected)| rounds(share, expected * factor, is_steady));
-    let mut trimmed: Session = session("generic-nvme-tlc", &[]);
+    let mut trimmed: Session = session("plain-nvme-tlc", &[]);
     trimmed.steps = steps.collect();
     trimmed.target.identity.insert("capacity".to_owned(), "16GiB".to_owned());
     for name in ["trimmed", "unsteady"] {

@@ -83,7 +83,7 @@ impl Numbers {
 
     /// The emulated drive of these numbers.
     pub(super) fn config(&self) -> SsdConfig {
-        let base = Profile::built_in("generic-nvme-tlc").expect("a built-in profile").config;
+        let base = Profile::built_in("plain-nvme-tlc").expect("a built-in profile").config;
         let groups = self.dies as u64;
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         SsdConfig {

@@ -71,7 +71,7 @@ pub(super) struct Amplification {
 
 /// A drive of 1 GiB that is written whole.
 fn full(mode: TrimMode, costs: Costs) -> Result<Virtual<Ssd>> {
-    let base = Profile::built_in("generic-nvme-tlc").context("a built-in profile")?.config;
+    let base = Profile::built_in("plain-nvme-tlc").context("a built-in profile")?.config;
     let trim = TrimConfig {
         mode,
         command: Nanos(costs.command),

@@ -177,7 +177,7 @@ fn unit_range(first: u64, count: u64) -> Result<LbaRange> {
 
 /// The yardstick's numbers.
 fn config(parameters: Parameters) -> SsdConfig {
-    let base = Profile::built_in("generic-nvme-tlc").expect("a built-in profile").config;
+    let base = Profile::built_in("plain-nvme-tlc").expect("a built-in profile").config;
     let superblock = Bytes(u64::from(parameters.superblock) * UNIT);
     let programs = superblock.0 / 65_536;
     SsdConfig {

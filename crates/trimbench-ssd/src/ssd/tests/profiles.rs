@@ -96,9 +96,9 @@ fn every_profile_runs_and_its_sequential_rates_are_those_of_its_narrowest_part()
         let link = config.host.link_rate.0.min(channels) as f64;
         let writes = link.min(stripe / program.seconds()) / 1e6;
         let reads = link.min(stripe / config.nand.read.seconds()) / 1e6;
-        // An SLC cache takes more than a tenth of an empty drive.
-        let share = if config.slc_cache.is_some() { 10 } else { 1 };
-        let part = (0, SIZE / share / LARGE * LARGE);
+        // What an SLC cache takes of an empty drive.
+        let share = config.slc_cache.as_ref().map_or(Ppm::ONE, |cache| cache.size);
+        let part = (0, share.of(SIZE) / LARGE * LARGE);
         let written = rate(&mut target, 32, over(part, LARGE, BlockCommand::write));
         assert_near(&format!("{name}, writes, MB/s"), written, writes, 0.06);
         // What is still in the buffer keeps the dies of a slow drive from reading. A flush leaves
