@@ -8,6 +8,8 @@ use super::{DriveConfigError, SsdConfig, UNIT_BYTES, require};
 
 /// More choices than any collector draws.
 const CHOICES_MAX: u32 = 1_024;
+/// More than any collector moves at once.
+const BURST_MAX: Bytes = Bytes::gib(1);
 /// Mapping units that the collector looks at together.
 const UNITS_OF_WORD: u64 = 64;
 
@@ -64,12 +66,11 @@ settings! {
         /// `nand.read`. A collector that reads page by page, and checks and decodes what it moves,
         /// is slower than the host's reads
         pub read: Option<Nanos> = "collector.read", Absent, optional(described("at most 1h"));
-        /// host data between two bursts in which the flash does all that garbage collection owes
-        /// for them, before the host's programs; where it is not set, each program operation of the
-        /// host pays its share
+        /// data that garbage collection moves in a burst, before the host's next program: what it
+        /// owes waits until there is so much of it. Where it is not set, each program operation of
+        /// the host pays its share
         pub burst: Option<Bytes> = "collector.burst", Absent,
-            optional(described("a superblock, or whole program operations of which a superblock \
-                is a multiple"));
+            optional(described("whole program operations, at most 1GiB"));
         /// bytes of a page that one read by garbage collection covers, where it reads only the
         /// pages of a program operation that hold something valid, one after the other; where it
         /// is not set, all of the operation. A collector that reads page by page pays less for
@@ -98,14 +99,14 @@ impl GcConfig {
                 "1 to 1024 choices",
             )?;
         }
-        let (superblock, program) = (config.geometry.superblock.0, config.geometry.program_bytes.0);
+        let program = config.geometry.program_bytes.0;
         require(
             self.burst.is_none_or(|burst| {
-                burst.0.is_multiple_of(program) && burst.0 > 0 && superblock.is_multiple_of(burst.0)
+                burst.0.is_multiple_of(program) && (1..=BURST_MAX.0).contains(&burst.0)
             }),
             "collector.burst",
             self.burst.unwrap_or_default(),
-            "a superblock, or whole program operations of which a superblock is a multiple",
+            "whole program operations, at most 1GiB",
         )?;
         if let Some(bytes) = self.read_bytes {
             let most = config.geometry.program_bytes.0.min(UNITS_OF_WORD * UNIT_BYTES);
