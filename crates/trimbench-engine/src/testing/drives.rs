@@ -7,8 +7,9 @@ use trimbench_core::{
     Virtual, Wear,
 };
 use trimbench_ssd::{
-    BUILT_IN, ContentsConfig, GcConfig, Geometry, HostInterface, LinkDuplex, Media, NandTiming,
-    Profile, Ssd, SsdConfig, TrimArbitration, TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
+    BUILT_IN, ContentsConfig, GcConfig, Geometry, HostInterface, LinkDuplex, Media, MetadataOf,
+    NandTiming, Profile, Ssd, SsdConfig, TrimArbitration, TrimConfig, TrimMode, TrimmedReads,
+    VictimPolicy,
 };
 
 /// An emulated drive as the methods get it.
@@ -66,6 +67,7 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
         power_loss_protection: false,
         buffer_frees_early: false,
         metadata: Ppm(0),
+        metadata_of: MetadataOf::Programs,
         purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,

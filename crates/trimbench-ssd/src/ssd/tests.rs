@@ -3,8 +3,8 @@ use trimbench_core::{Blocks, Lba, Nanos, Ppm, Target, TrimPromise, Virtual};
 
 use super::*;
 use crate::config::{
-    ContentsConfig, GcConfig, Geometry, HostInterface, NandTiming, TrimArbitration, TrimConfig,
-    TrimMode, TrimmedReads, VictimPolicy,
+    ContentsConfig, GcConfig, Geometry, HostInterface, MetadataOf, NandTiming, TrimArbitration,
+    TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
 };
 
 mod compression;
@@ -40,6 +40,7 @@ pub(crate) fn plain() -> SsdConfig {
         power_loss_protection: false,
         buffer_frees_early: false,
         metadata: Ppm(0),
+        metadata_of: MetadataOf::Programs,
         purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
