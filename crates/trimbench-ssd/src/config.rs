@@ -216,6 +216,10 @@ settings! {
         /// it ends: the die's registers hold the data meanwhile. Only with power loss protection
         pub buffer_frees_early: bool = "drive.buffer_frees_early", default_to("false"),
             true_false();
+        /// a write replaces older data of the same unit that is in the buffer and whose program has
+        /// not begun: they are not programmed. Each unit is looked up first
+        pub buffer_overwrites: bool = "drive.buffer_overwrites", default_to("false"),
+            true_false();
         /// metadata and parity that are programmed beside everything else, as a share of what
         /// `drive.metadata_of` says. The drive counts them in what it says that it has written; their time is part of
         /// `nand.program`, and their space none of the over-provisioning
@@ -417,6 +421,7 @@ impl SsdConfig {
                 buffer >= self.geometry.program_bytes && buffer <= Bytes::gib(16),
             ),
             ("drive.buffer_frees_early", !self.buffer_frees_early || self.power_loss_protection),
+            ("drive.buffer_overwrites", !self.buffer_overwrites || self.compression.is_none()),
             ("host.queue_depth", self.host.queue_depth > 0),
             ("host.link_bytes_per_second", self.host.link_rate >= RATE_MIN),
             ("nand.channel_bytes_per_second", self.nand.channel_rate >= RATE_MIN),

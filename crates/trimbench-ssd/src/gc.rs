@@ -22,6 +22,7 @@ use crate::nand::{Cells, Nand};
 mod burst;
 mod fold;
 mod map;
+mod pace;
 
 use burst::Bursts;
 
@@ -133,6 +134,12 @@ pub(crate) struct GarbageCollector {
     /// Valid units up to which a victim is worth idle time.
     idle_valid_max: u32,
     idle_after: Nanos,
+    pace: Nanos,
+    /// When the next write may be acknowledged that is paced.
+    paced_at: Instant,
+    /// Collections from one that levels wear to the next, 0 for never; and how many there were.
+    level_every: u32,
+    since_levelled: u32,
     /// What waits for its burst; `None`: each group of the host pays its share of everything.
     bursts: Option<Bursts>,
     /// Bits of a cell outside the SLC cache.
@@ -160,6 +167,10 @@ impl GarbageCollector {
             high: config.gc.idle_free_target.of(config.superblocks()).max(low + 1),
             idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
             idle_after: config.gc.idle_after,
+            pace: config.gc.pace,
+            paced_at: Instant::START,
+            level_every: config.gc.level_every,
+            since_levelled: 0,
             bursts: Bursts::of(config),
             bits_per_cell: config.slc_cache.as_ref().map_or(1, |cache| cache.bits_per_cell),
         }
@@ -206,13 +217,25 @@ impl GarbageCollector {
         counters: &mut DriveCounters,
     ) {
         while !self.has_room(mapping) {
-            let (victim, valid) = victim(mapping).expect("a full drive has closed superblocks");
-            assert!(
-                valid < mapping.whole() || mapping.may_choose_full(),
-                "over-provisioning leaves at least one superblock with invalid units"
-            );
+            let worn_least = self.levels_wear().then(|| mapping.least_erased()).flatten();
+            let victim = worn_least.unwrap_or_else(|| {
+                let (victim, valid) = victim(mapping).expect("a full drive has closed superblocks");
+                assert!(
+                    valid < mapping.whole() || mapping.may_choose_full(),
+                    "over-provisioning leaves at least one superblock with invalid units"
+                );
+                victim
+            });
             self.collect(victim, mapping, nand, counters);
         }
+    }
+
+    /// Whether the next collection is one that levels wear.
+    fn levels_wear(&mut self) -> bool {
+        self.since_levelled += 1;
+        let levels = self.level_every > 0 && self.since_levelled >= self.level_every;
+        self.since_levelled *= u32::from(!levels);
+        levels
     }
 
     /// How many operations of the debt one of `groups_left` program groups of the host owes: it

@@ -10,6 +10,8 @@ use super::{DriveConfigError, SsdConfig, UNIT_BYTES, require};
 const CHOICES_MAX: u32 = 1_024;
 /// More than any collector moves at once.
 const BURST_MAX: Bytes = Bytes::gib(1);
+/// Slower than any drive.
+const PACE_MAX: Nanos = Nanos::from_secs(1);
 /// Mapping units that the collector looks at together.
 const UNITS_OF_WORD: u64 = 64;
 
@@ -78,6 +80,14 @@ settings! {
         pub read_bytes: Option<Bytes> = "collector.read_bytes", Absent,
             optional(described("a power of two, at least 4KiB, at most a program operation and \
                 256KiB"));
+        /// least time between the acknowledgements of two writes of 4 KiB while garbage collection
+        /// has work to do (of longer writes in proportion); 0: none. Firmware that paces the host
+        /// holds one rate however much the flash could do
+        pub pace: Nanos = "collector.pace", default_to("0"), described("at most 1s");
+        /// every so many collections one takes the superblock that was erased least often, whatever
+        /// it holds (static wear levelling); 0: never
+        pub level_every: u32 = "collector.level_every", default_to("0"),
+            described("0, or at least 2");
         /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
         /// in idle time, collects until this share of all superblocks is free
@@ -99,6 +109,13 @@ impl GcConfig {
                 "1 to 1024 choices",
             )?;
         }
+        require(self.pace <= PACE_MAX, "collector.pace", self.pace, "at most 1s")?;
+        require(
+            self.level_every != 1,
+            "collector.level_every",
+            self.level_every,
+            "0, or at least 2: a collector that only levels frees nothing",
+        )?;
         let program = config.geometry.program_bytes.0;
         require(
             self.burst.is_none_or(|burst| {

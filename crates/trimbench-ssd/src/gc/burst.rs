@@ -44,6 +44,10 @@ impl Bursts {
         self.waiting.drain(..ready)
     }
 
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
         (self.due, self.programs) = (0, 0);

@@ -8,6 +8,7 @@ use crate::config::{
 };
 
 mod compression;
+mod firmware;
 mod gc;
 pub(crate) mod mapping_cache;
 mod physics;
@@ -39,6 +40,7 @@ pub(crate) fn plain() -> SsdConfig {
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
         buffer_frees_early: false,
+        buffer_overwrites: false,
         metadata: Ppm(0),
         metadata_of: MetadataOf::Programs,
         purge: Nanos::ZERO,
@@ -56,6 +58,8 @@ pub(crate) fn plain() -> SsdConfig {
             separate_hot: false,
             read: None,
             burst: None,
+            pace: Nanos::ZERO,
+            level_every: 0,
             read_bytes: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
