@@ -10,7 +10,7 @@ mod load;
 use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
-use trimbench_core::{Ppm, TrimPromise};
+use trimbench_core::{Nanos, Ppm, TrimPromise};
 use trimbench_ssd::{Media, Profile, SlcMode, SsdConfig, TrimMode, TrimmedReads, VictimPolicy};
 
 pub(super) use load::{Load, Start, Step, Steps};
@@ -52,7 +52,7 @@ struct Dimension {
     draw: fn(&mut Rng, &mut Scenario),
 }
 
-const DIMENSIONS: [Dimension; 27] = [
+const DIMENSIONS: [Dimension; 30] = [
     Dimension { name: "geometry", draw: drive::geometry },
     Dimension { name: "capacity", draw: drive::capacity },
     Dimension { name: "over-provisioning", draw: drive::over_provisioning },
@@ -65,12 +65,15 @@ const DIMENSIONS: [Dimension; 27] = [
     Dimension { name: "compression", draw: drive::compression },
     Dimension { name: "victims", draw: drive::victims },
     Dimension { name: "separation", draw: drive::separation },
+    Dimension { name: "collection", draw: drive::collection },
+    Dimension { name: "firmware", draw: drive::firmware },
     Dimension { name: "suspension", draw: drive::suspension },
     Dimension { name: "mapping-cache", draw: drive::mapping_cache },
     Dimension { name: "trim-mode", draw: drive::trim_mode },
     Dimension { name: "trim-cost", draw: drive::trim_cost },
     Dimension { name: "trim-bound", draw: drive::trim_bound },
     Dimension { name: "trim-granularity", draw: drive::trim_granularity },
+    Dimension { name: "trim-tail", draw: drive::trim_tail },
     Dimension { name: "reads", draw: |rng, it| it.drive.contents.reads = pick(rng, &READS) },
     Dimension { name: "promise", draw: |rng, it| it.drive.contents.promise = pick(rng, &PROMISES) },
     Dimension { name: "media", draw: drive::media },
@@ -116,7 +119,10 @@ impl Scenario {
         let policy = self.drive.gc.policy;
         self.drive.media == Media::Flash
             && self.drive.compression.is_none()
-            && matches!(policy, VictimPolicy::Greedy | VictimPolicy::CostBenefit)
+            && matches!(
+                policy,
+                VictimPolicy::Greedy | VictimPolicy::CostBenefit | VictimPolicy::CostBenefitRoot
+            )
     }
 
     /// The main features, in a line.
@@ -134,6 +140,10 @@ impl Scenario {
             (drive.compression.is_some(), ", compressing"),
             (drive.mapping_cache.is_some(), ", mapping cache"),
             (drive.gc.separate_hot, ", hot data apart"),
+            (drive.gc.burst.is_some(), ", bursts"),
+            (drive.gc.pace > Nanos::ZERO, ", paced"),
+            (drive.gc.level_every > 0, ", levelled"),
+            (drive.buffer_overwrites, ", absorbing"),
             (drive.nand.suspend.is_some(), ", suspending"),
             (drive.trim.background_bound.is_some(), ", bounded backlog"),
             (drive.power_loss_protection, ", protected"),

@@ -318,11 +318,11 @@ impl<'a, O: Oracle> Session<'a, O> {
     /// Programs = host writes + garbage collection + padding.
     fn check_programs(&self) -> Result<(), Stop> {
         let counters = self.target.model().inner().counters();
-        let DriveCounters { programmed_units, saved_units, .. } = counters;
+        let DriveCounters { programmed_units, saved_units, absorbed_units, .. } = counters;
         let DriveCounters { host_written_units, moved_units, folded_units, padding_units, .. } =
             counters;
         let causes = host_written_units + moved_units + folded_units + padding_units;
-        if programmed_units + saved_units == causes {
+        if programmed_units + saved_units + absorbed_units == causes {
             return Ok(());
         }
         Err(Stop::because(Law::Conservation, format!("programs do not add up: {counters:?}")))

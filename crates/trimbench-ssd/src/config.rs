@@ -179,6 +179,18 @@ settings! {
     }
 }
 
+named_enum! {
+    /// What metadata and parity are a share of.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum MetadataOf {
+        /// Everything that is programmed: parity of a stripe, notes beside each page.
+        #[default]
+        Programs = "programs",
+        /// What the host writes: a journal of the map, whose entries come with the host's writes.
+        HostWrites = "host-writes",
+    }
+}
+
 settings! {
     /// All numbers of one emulated drive, and the keys of a profile.
     #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,10 +216,16 @@ settings! {
         /// it ends: the die's registers hold the data meanwhile. Only with power loss protection
         pub buffer_frees_early: bool = "drive.buffer_frees_early", default_to("false"),
             true_false();
-        /// metadata and parity that are programmed beside everything else, as a share of that. The
-        /// drive counts them in what it says that it has written; their time is part of
+        /// a write replaces older data of the same unit that is in the buffer and whose program has
+        /// not begun: they are not programmed. Each unit is looked up first
+        pub buffer_overwrites: bool = "drive.buffer_overwrites", default_to("false"),
+            true_false();
+        /// metadata and parity that are programmed beside everything else, as a share of what
+        /// `drive.metadata_of` says. The drive counts them in what it says that it has written; their time is part of
         /// `nand.program`, and their space none of the over-provisioning
         pub metadata: Ppm = "drive.metadata", default_to("0"), described("at most 100%");
+        /// what `drive.metadata` is a share of
+        pub metadata_of: MetadataOf = "drive.metadata_of", default_to("programs"), named();
         /// how long a secure erase or a format takes
         pub purge: Nanos = "drive.purge", default_to("0"), described("at most 1h");
         /// The host's side.
@@ -403,6 +421,7 @@ impl SsdConfig {
                 buffer >= self.geometry.program_bytes && buffer <= Bytes::gib(16),
             ),
             ("drive.buffer_frees_early", !self.buffer_frees_early || self.power_loss_protection),
+            ("drive.buffer_overwrites", !self.buffer_overwrites || self.compression.is_none()),
             ("host.queue_depth", self.host.queue_depth > 0),
             ("host.link_bytes_per_second", self.host.link_rate >= RATE_MIN),
             ("nand.channel_bytes_per_second", self.nand.channel_rate >= RATE_MIN),

@@ -17,10 +17,12 @@ pub struct DriveCounters {
     pub folded_units: u64,
     /// Units lost to flushes of a partly filled program operation.
     pub padding_units: u64,
+    /// Units that the host wrote in the place of older data in the write buffer.
+    pub absorbed_units: u64,
     /// Units that compression did not need to program.
     pub saved_units: u64,
     /// Units programmed: always those written by the host, moved, folded and lost to padding, less
-    /// those saved.
+    /// those saved and absorbed.
     pub programmed_units: u64,
     /// Superblocks erased.
     pub erased_superblocks: u64,
@@ -53,7 +55,7 @@ impl DriveCounters {
 
     /// The conservation law of programs.
     pub(crate) fn balanced(&self) -> bool {
-        self.programmed_units + self.saved_units
+        self.programmed_units + self.saved_units + self.absorbed_units
             == self.host_written_units + self.moved_units + self.folded_units + self.padding_units
     }
 }

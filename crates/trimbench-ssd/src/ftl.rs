@@ -49,6 +49,8 @@ pub(crate) struct Ftl {
     /// Units of a program group, less one: groups begin where `unit & mask == 0`, or where a drive
     /// compresses, maybe anywhere.
     group_mask: u32,
+    /// Whether writes replace older data in the buffer.
+    absorbs: bool,
     /// Whether the choice between the two may have changed since it was made.
     reconsider: bool,
 }
@@ -110,6 +112,7 @@ impl Ftl {
                 None if config.gc.separate_hot => Streams::Hot,
                 None => Streams::One,
             },
+            absorbs: config.buffer_overwrites,
             reconsider: false,
         }
     }
@@ -120,9 +123,12 @@ impl Ftl {
         &mut self,
         lpn: u32,
         percent: u32,
-        nand: &Nand,
+        (nand, now): (&Nand, Instant),
         counters: &mut DriveCounters,
     ) {
+        if self.absorbs && self.absorb(lpn, now, counters) {
+            return;
+        }
         if matches!(self.streams, Streams::Hot) {
             self.direct(lpn);
         }
@@ -137,6 +143,24 @@ impl Ftl {
         if self.frontier.next & self.group_mask == 0 {
             self.end_group(percent);
         }
+    }
+
+    /// Whether a unit replaces older data of its own in the buffer: then it is nowhere else.
+    #[cold]
+    fn absorb(&mut self, lpn: u32, now: Instant, counters: &mut DriveCounters) -> bool {
+        let Some(ppn) = self.mapping.lookup(lpn) else { return false };
+        let group = self.mapping.group_of(ppn);
+        let meets =
+            self.gc.is_timed() && (self.is_filling(group) || self.buffer.awaits(group, now));
+        counters.host_written_units += u64::from(meets);
+        counters.absorbed_units += u64::from(meets);
+        meets
+    }
+
+    /// When a write of so many units is acknowledged that could be at `at`.
+    #[inline]
+    pub(crate) fn paced(&mut self, at: Instant, units: u64) -> Instant {
+        self.gc.paced(at, units)
     }
 
     /// The group that is due leaves for the flash, behind what the collector owes for it.

@@ -12,7 +12,6 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use trimbench_core::units::narrow;
 use trimbench_core::{Instant, Nanos};
 
 use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig, UNIT_BYTES};
@@ -20,8 +19,12 @@ use crate::counters::DriveCounters;
 use crate::mapping::{Fill, Frontier, Mapping, Region};
 use crate::nand::{Cells, Nand};
 
+mod burst;
 mod fold;
 mod map;
+mod pace;
+
+use burst::Bursts;
 
 #[cfg(test)]
 mod tests;
@@ -131,8 +134,14 @@ pub(crate) struct GarbageCollector {
     /// Valid units up to which a victim is worth idle time.
     idle_valid_max: u32,
     idle_after: Nanos,
-    /// Program groups of the host from one payment of debt to the next, at least 1.
-    burst_groups: u32,
+    pace: Nanos,
+    /// When the next write may be acknowledged that is paced.
+    paced_at: Instant,
+    /// Collections from one that levels wear to the next, 0 for never; and how many there were.
+    level_every: u32,
+    since_levelled: u32,
+    /// What waits for its burst; `None`: each group of the host pays its share of everything.
+    bursts: Option<Bursts>,
     /// Bits of a cell outside the SLC cache.
     bits_per_cell: u32,
 }
@@ -158,10 +167,11 @@ impl GarbageCollector {
             high: config.gc.idle_free_target.of(config.superblocks()).max(low + 1),
             idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
             idle_after: config.gc.idle_after,
-            burst_groups: config.gc.burst.map_or(1, |burst| {
-                let groups = burst.0 / config.geometry.program_bytes.0;
-                narrow(groups).max(1)
-            }),
+            pace: config.gc.pace,
+            paced_at: Instant::START,
+            level_every: config.gc.level_every,
+            since_levelled: 0,
+            bursts: Bursts::of(config),
             bits_per_cell: config.slc_cache.as_ref().map_or(1, |cache| cache.bits_per_cell),
         }
     }
@@ -183,6 +193,7 @@ impl GarbageCollector {
 
     pub(crate) fn begin_untimed(&mut self) {
         self.debt.clear();
+        self.bursts.iter_mut().for_each(Bursts::clear);
         self.assigned = 0;
         self.timed = false;
     }
@@ -206,26 +217,35 @@ impl GarbageCollector {
         counters: &mut DriveCounters,
     ) {
         while !self.has_room(mapping) {
-            let (victim, valid) = victim(mapping).expect("a full drive has closed superblocks");
-            assert!(
-                valid < mapping.whole() || mapping.may_choose_full(),
-                "over-provisioning leaves at least one superblock with invalid units"
-            );
+            let worn_least = self.levels_wear().then(|| mapping.least_erased()).flatten();
+            let victim = worn_least.unwrap_or_else(|| {
+                let (victim, valid) = victim(mapping).expect("a full drive has closed superblocks");
+                assert!(
+                    valid < mapping.whole() || mapping.may_choose_full(),
+                    "over-provisioning leaves at least one superblock with invalid units"
+                );
+                victim
+            });
             self.collect(victim, mapping, nand, counters);
         }
     }
 
+    /// Whether the next collection is one that levels wear.
+    fn levels_wear(&mut self) -> bool {
+        self.since_levelled += 1;
+        let levels = self.level_every > 0 && self.since_levelled >= self.level_every;
+        self.since_levelled *= u32::from(!levels);
+        levels
+    }
+
     /// How many operations of the debt one of `groups_left` program groups of the host owes: it
-    /// pays them when it leaves. In a drive that collects in bursts the first group of each burst
-    /// pays for all.
+    /// pays them when it leaves. The group that completes a burst pays for all that is owed.
     #[inline]
     pub(crate) fn assign_share(&mut self, groups_left: u32) -> u32 {
-        let open = self.debt.len() - self.assigned;
         let groups_left = groups_left.max(1);
-        if !groups_left.is_multiple_of(self.burst_groups) {
-            return 0;
-        }
-        let share = open.div_ceil((groups_left / self.burst_groups) as usize);
+        let all = self.completes_bursts(groups_left);
+        let open = self.debt.len() - self.assigned;
+        let share = if all { open } else { open.div_ceil(groups_left as usize) };
         self.assigned += share;
         u32::try_from(share).expect("a debt of a few superblocks")
     }
@@ -263,6 +283,7 @@ impl GarbageCollector {
     /// Pays debt in idle time, as long as it begins before the end; whether all of it is paid.
     fn pay_within(&mut self, idle: &Range<Instant>, nand: &mut Nand) -> bool {
         debug_assert_eq!(self.assigned, 0, "nothing is on its way while the drive is idle");
+        self.break_bursts();
         while let Some(&owed) = self.debt.front() {
             if nand.die_free_at(owed.die()).max(idle.start) >= idle.end {
                 return false;
@@ -322,6 +343,13 @@ impl GarbageCollector {
         }
     }
 
+    #[inline]
+    fn owe_moves(&mut self, operations: impl IntoIterator<Item = Owed>) {
+        if self.timed {
+            self.moves().extend(operations);
+        }
+    }
+
     /// Puts the frontier of this region to use.
     fn direct(&mut self, region: Region) {
         if region != self.region {
@@ -345,14 +373,14 @@ impl GarbageCollector {
                 let units = count(load.bits);
                 if units > 0 {
                     let die = nand.die_of((load.first + part * width) / self.program_units);
-                    self.debt.push_back(Owed::Read { cells, die, pages: count(begun), units });
+                    self.moves().push_back(Owed::Read { cells, die, pages: count(begun), units });
                 }
             }
             return;
         }
         let mut owe = |group, units| {
             let (die, units) = (nand.die_of(group), mapping.transferred(group, units));
-            self.debt.push_back(Owed::Read { cells, die, pages: 1, units });
+            self.moves().push_back(Owed::Read { cells, die, pages: 1, units });
         };
         // Groups begin anywhere.
         let (mut left, mut open) = (load.bits, None);
@@ -388,11 +416,11 @@ impl GarbageCollector {
             mapping.relocate(load.first, part, self.frontier.next);
             self.frontier.next += count;
             let filled = mapping.taken(self.frontier, count, load.space_of(count));
-            self.owe(filled.map(program));
+            self.owe_moves(filled.map(program));
             load = Load { bits: rest, moved: load.moved + count, ..load };
             if rest != 0 || mapping.is_full(self.frontier) {
                 let padded = mapping.finish(&mut self.frontier);
-                self.owe(padded.map(program));
+                self.owe_moves(padded.map(program));
             }
         }
     }

@@ -26,9 +26,9 @@ mod write_buffer;
 
 pub use config::{
     CompressionConfig, ContentsConfig, DriveConfigError, GcConfig, Geometry, HostInterface,
-    LinkDuplex, MappingCacheConfig, Media, NandTiming, SlcCacheConfig, SlcMode, SsdConfig,
-    SuspendConfig, TrimArbitration, TrimConfig, TrimMode, TrimmedReads, VictimPolicy, WhenFull,
-    WriteStreamsConfig,
+    LinkDuplex, MappingCacheConfig, Media, MetadataOf, NandTiming, SlcCacheConfig, SlcMode,
+    SsdConfig, SuspendConfig, TrimArbitration, TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
+    WhenFull, WriteStreamsConfig,
 };
 pub use counters::DriveCounters;
 pub use mapping::TableFault;

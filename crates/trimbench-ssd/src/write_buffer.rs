@@ -47,6 +47,7 @@ pub(crate) struct FullGroup {
 struct Place {
     group: u32,
     programmed_at: Instant,
+    begun_at: Instant,
     /// When another may have it.
     free_at: Instant,
 }
@@ -76,8 +77,9 @@ impl WriteBuffer {
     /// Room for `groups` program groups, at least one.
     pub(crate) fn new(groups: usize) -> Self {
         debug_assert!(groups > 0);
+        let start = Instant::START;
         let empty =
-            Place { group: u32::MAX, programmed_at: Instant::START, free_at: Instant::START };
+            Place { group: u32::MAX, programmed_at: start, begun_at: start, free_at: start };
         Self {
             places: vec![empty; groups],
             frees_early: false,
@@ -164,7 +166,7 @@ impl WriteBuffer {
     pub(crate) fn programmed(&mut self, group: u32, programmed_at: Instant, begun_at: Instant) {
         let free_at = if self.frees_early { begun_at } else { programmed_at };
         let place = index(self.left % self.places.len() as u64);
-        self.places[place] = Place { group, programmed_at, free_at };
+        self.places[place] = Place { group, programmed_at, begun_at, free_at };
         self.left += 1;
         self.last_program = self.last_program.max(programmed_at);
     }
@@ -173,8 +175,11 @@ impl WriteBuffer {
     pub(crate) fn postponed(&mut self, group: u32, now: Instant, programmed_at: Instant) {
         for place in &mut self.places {
             if place.group == group && place.programmed_at > now {
-                if place.free_at > now {
-                    place.free_at += programmed_at.since(place.programmed_at);
+                let later = programmed_at.since(place.programmed_at);
+                for instant in [&mut place.free_at, &mut place.begun_at] {
+                    if *instant > now {
+                        *instant += later;
+                    }
                 }
                 place.programmed_at = programmed_at;
             }
@@ -192,6 +197,13 @@ impl WriteBuffer {
     /// When all data up to `position` are durable; `None` while some of them have not left.
     pub(crate) fn durable_at(&self, position: Position) -> Option<Instant> {
         (self.left >= position.full).then_some(self.last_program)
+    }
+
+    /// Whether the full group `group` is in the buffer at `now` and its program has not begun.
+    pub(crate) fn awaits(&self, group: u32, now: Instant) -> bool {
+        let in_places = |place: &Place| place.group == group && place.begun_at > now;
+        self.full.iter().any(|full| full.group == group)
+            || (self.last_program > now && self.places.iter().any(in_places))
     }
 
     /// Whether the data of the full group `group` can be read from the buffer at `now`.

@@ -35,9 +35,10 @@ struct Judge {
     /// The real drive differs from campaign to campaign: one factor a campaign, from its rows that
     /// are there to be fitted.
     by_campaign: bool,
-    /// The over-provisioning that a fitted run of another campaign than the profile's asks for, and
-    /// that explains runs of both without any factor: shown beside the verdict.
-    other_spare: Option<&'static str>,
+    /// Another campaign than the profile's, and the over-provisioning that its fitted run asks for.
+    /// With it the write amplification of that campaign is judged. It explains the rates of runs of
+    /// both without any factor, too, which is shown beside the verdict.
+    other_spare: Option<(&'static str, &'static str)>,
 }
 
 const DRIVES: [Judge; 4] = [
@@ -45,7 +46,7 @@ const DRIVES: [Judge; 4] = [
     Judge { host_limits: true, ..Judge::of("kioxia-cm7-r-3840", 0.03) },
     Judge {
         by_campaign: true,
-        other_spare: Some("18.4%"),
+        other_spare: Some(("finalinit07", "18.4%")),
         ..Judge::of("solidigm-p5520-1920", 0.06)
     },
     Judge::of("wd-dc-960", 0.08),
@@ -142,7 +143,7 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
         let name = course.name(index);
         let other = judge
             .other_spare
-            .map(|spare| (other(&name), format!("{target},drive.over_provisioning={spare}")));
+            .map(|(_, spare)| (other(&name), format!("{target},drive.over_provisioning={spare}")));
         for (name, target) in [(name, target)].into_iter().chain(other) {
             let mut command = context.run("steady-state", &target, &options)?;
             command.arg("--output").arg(context.folder().join(&name));
@@ -173,7 +174,7 @@ struct Compared<'a> {
     /// ln(ours / real) of each tenth, and with the other over-provisioning.
     logs: Vec<f64>,
     other: Option<Vec<f64>>,
-    /// Our write amplification over the last fifth.
+    /// Our write amplification over the last fifth, with the spare space of its campaign.
     amplification: Option<f64>,
 }
 
@@ -203,9 +204,14 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
         let name = course.name(index);
         let count = course.tenths.len();
         let rounds = rounds(raw, &name, count)?;
-        let has_other = course.judge()?.other_spare.is_some();
-        let other = has_other.then(|| super::rounds(raw, &other(&name), count)).transpose()?;
-        let (logs, amplification) = (course.logs(&rounds), last_fifth(&rounds));
+        let spare = course.judge()?.other_spare;
+        let other = spare.map(|_| super::rounds(raw, &other(&name), count)).transpose()?;
+        let of_its_campaign = spare.is_some_and(|(campaign, _)| campaign == course.campaign);
+        let amplification = last_fifth(match &other {
+            Some(other) if of_its_campaign => other,
+            _ => &rounds,
+        });
+        let logs = course.logs(&rounds);
         let other = other.map(|rounds| course.logs(&rounds));
         compared.push(Compared { course, name, logs, other, amplification });
     }
@@ -247,7 +253,7 @@ fn of_drive(raw: &Raw, judge: &Judge, of: &[&Compared<'_>]) -> Result<Vec<Findin
                 log => format!(" after a factor of {}", short(log.exp())),
             };
             let spare = it.other.as_ref().map_or_else(String::new, |logs| {
-                let spare = judge.other_spare.unwrap_or_default();
+                let (_, spare) = judge.other_spare.unwrap_or_default();
                 format!(", without one at {spare} {}", short(self::residual(logs, 0.0)))
             });
             format!("{pattern} ({campaign}, {used} GiB): {}{by}{spare}", short(*residual))
@@ -275,7 +281,9 @@ fn amplification(raw: &Raw, judge: &Judge, of: &[&Compared<'_>]) -> Result<Optio
     let Some((off, _, _, at)) = worst else { return Ok(None) };
     let notes = counted().map(|(_, ours, real, it)| {
         let Course { campaign, pattern, used, .. } = it.course;
-        format!("{pattern} ({campaign}, {used} GiB): {} for {real}", short(ours))
+        let spare = judge.other_spare.filter(|(of, _)| of == campaign);
+        let spare = spare.map_or_else(String::new, |(_, spare)| format!(", at {spare}"));
+        format!("{pattern} ({campaign}, {used} GiB): {} for {real}{spare}", short(ours))
     });
     let notes: Vec<String> = notes.collect();
     let what = format!("{}: write amplification, furthest off", judge.drive);

@@ -7,8 +7,8 @@ use trimbench_core::settings::Named as _;
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 use trimbench_ssd::{
-    CompressionConfig, Geometry, LinkDuplex, MappingCacheConfig, Media, SlcCacheConfig, SlcMode,
-    SuspendConfig, TrimArbitration, TrimMode, VictimPolicy, WhenFull,
+    CompressionConfig, Geometry, LinkDuplex, MappingCacheConfig, Media, MetadataOf, SlcCacheConfig,
+    SlcMode, SuspendConfig, TrimArbitration, TrimMode, VictimPolicy, WhenFull,
 };
 
 use super::{HALF, QUARTER, Scenario, Size, UNIT, between, pick, scaled};
@@ -127,6 +127,51 @@ pub(super) fn victims(rng: &mut Rng, it: &mut Scenario) {
     use VictimPolicy::{CostBenefit, DChoices, Fifo, Greedy};
     let choices = DChoices(narrow(scaled(rng, 1, 1_024)));
     it.drive.gc.policy = pick(rng, &[Greedy, Fifo, CostBenefit, choices]);
+}
+
+/// What named drives need beyond the others, each in half of the drives that can have it: how the
+/// collector reads, chooses, bursts, paces and levels.
+pub(super) fn collection(rng: &mut Rng, it: &mut Scenario) {
+    let drive = &mut it.drive;
+    let (program, plain) = (drive.geometry.program_bytes.0, drive.compression.is_none());
+    let gc = &mut drive.gc;
+    gc.read = rng.chance(HALF).then(|| micros(rng, 1, 400));
+    let pages = program.min(64 * UNIT) / UNIT;
+    let read_bytes = Bytes(UNIT << between(rng, 0, pages.ilog2().into()));
+    gc.read_bytes = (plain && rng.chance(HALF)).then_some(read_bytes);
+    // From a fraction of a superblock to several.
+    let groups = scaled(rng, 1, 4 * drive.geometry.superblock.0 / program);
+    gc.burst = rng.chance(HALF).then_some(Bytes(groups * program));
+    gc.pace = if rng.chance(QUARTER) { micros(rng, 1, 1_000) } else { Nanos::ZERO };
+    gc.level_every = if rng.chance(HALF) { narrow(scaled(rng, 2, 64)) } else { 0 };
+    if plain && gc.policy == VictimPolicy::CostBenefit && rng.chance(HALF) {
+        gc.policy = VictimPolicy::CostBenefitRoot;
+    }
+}
+
+/// Data that meet in the buffer, metadata of either kind, and times that vary.
+pub(super) fn firmware(rng: &mut Rng, it: &mut Scenario) {
+    let drive = &mut it.drive;
+    drive.buffer_overwrites = drive.compression.is_none() && rng.chance(HALF);
+    drive.metadata = if rng.chance(HALF) { Ppm(narrow(scaled(rng, 1, 1_000_000))) } else { Ppm(0) };
+    drive.metadata_of = pick(rng, &[MetadataOf::Programs, MetadataOf::HostWrites]);
+    drive.host.jitter = if rng.chance(HALF) { micros(rng, 1, 100) } else { Nanos::ZERO };
+}
+
+/// What is not linear in the size of a TRIM.
+pub(super) fn trim_tail(rng: &mut Rng, it: &mut Scenario) {
+    let most = it.drive.capacity.0.min(it.drive.trim.command_max.0 - 1);
+    let trim = &mut it.drive.trim;
+    if trim.per_gib_mapped > Nanos::ZERO && rng.chance(HALF) {
+        trim.uncharged = Bytes(scaled(rng, 1, most));
+    }
+    if rng.chance(HALF) {
+        trim.latency = micros(rng, 1, 2_000);
+    }
+    if trim.mode.frees() && rng.chance(HALF) {
+        trim.tail_chance = Ppm(narrow(scaled(rng, 1, 1_000_000)));
+        trim.tail_per_gib = micros(rng, 1, 100_000);
+    }
 }
 
 /// In half of the drives that can have it.

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use trimbench_core::Bytes;
 use trimbench_core::settings::Named as _;
 use trimbench_ssd::TrimMode;
 
@@ -38,12 +39,26 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("protection {}", drive.power_loss_protection));
         seen.insert(format!("granular {}", drive.trim.granularity.0 > UNIT));
         seen.insert(format!("misaligned {}", drive.trim.alignment.0 > 0));
+        seen.insert(format!("bursts {}", drive.gc.burst.is_some()));
+        seen.insert(format!("pages {}", drive.gc.read_bytes.is_some()));
+        seen.insert(format!("reads of its own {}", drive.gc.read.is_some()));
+        seen.insert(format!("paces {}", drive.gc.pace > Nanos::ZERO));
+        seen.insert(format!("levels {}", drive.gc.level_every > 0));
+        seen.insert(format!("roots {}", drive.gc.policy == VictimPolicy::CostBenefitRoot));
+        seen.insert(format!("absorbs {}", drive.buffer_overwrites));
+        seen.insert(format!("frees early {}", drive.buffer_frees_early));
+        seen.insert(format!("metadata {}", drive.metadata > Ppm(0)));
+        seen.insert(format!("metadata of {:?}", drive.metadata_of));
+        seen.insert(format!("jitters {}", drive.host.jitter > Nanos::ZERO));
+        seen.insert(format!("uncharged {}", drive.trim.uncharged > Bytes(0)));
+        seen.insert(format!("late {}", drive.trim.latency > Nanos::ZERO));
+        seen.insert(format!("tails {}", drive.trim.tail_chance > Ppm(0)));
         seen.insert(format!("freezes {}", faults.freeze_on_discard.0 > 0));
         seen.insert(format!("fails {}", faults.fail_from.is_some()));
     }
     // The modes, three arbitrations, three reads, two media, three starts, five caches and none,
-    // and both of ten.
-    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 3 + 2 + 3 + 6 + 2 * 10, "{seen:?}");
+    // and both of 24.
+    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 3 + 2 + 3 + 6 + 2 * 24, "{seen:?}");
 }
 
 #[test]

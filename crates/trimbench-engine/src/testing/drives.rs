@@ -7,8 +7,9 @@ use trimbench_core::{
     Virtual, Wear,
 };
 use trimbench_ssd::{
-    BUILT_IN, ContentsConfig, GcConfig, Geometry, HostInterface, LinkDuplex, Media, NandTiming,
-    Profile, Ssd, SsdConfig, TrimArbitration, TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
+    BUILT_IN, ContentsConfig, GcConfig, Geometry, HostInterface, LinkDuplex, Media, MetadataOf,
+    NandTiming, Profile, Ssd, SsdConfig, TrimArbitration, TrimConfig, TrimMode, TrimmedReads,
+    VictimPolicy,
 };
 
 /// An emulated drive as the methods get it.
@@ -65,7 +66,9 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
         buffer_frees_early: false,
+        buffer_overwrites: false,
         metadata: Ppm(0),
+        metadata_of: MetadataOf::Programs,
         purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
@@ -105,6 +108,8 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             separate_hot: false,
             read: None,
             burst: None,
+            pace: Nanos::ZERO,
+            level_every: 0,
             read_bytes: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),

@@ -8,6 +8,10 @@ use super::{DriveConfigError, SsdConfig, UNIT_BYTES, require};
 
 /// More choices than any collector draws.
 const CHOICES_MAX: u32 = 1_024;
+/// More than any collector moves at once.
+const BURST_MAX: Bytes = Bytes::gib(1);
+/// Slower than any drive.
+const PACE_MAX: Nanos = Nanos::from_secs(1);
 /// Mapping units that the collector looks at together.
 const UNITS_OF_WORD: u64 = 64;
 
@@ -64,12 +68,11 @@ settings! {
         /// `nand.read`. A collector that reads page by page, and checks and decodes what it moves,
         /// is slower than the host's reads
         pub read: Option<Nanos> = "collector.read", Absent, optional(described("at most 1h"));
-        /// host data between two bursts in which the flash does all that garbage collection owes
-        /// for them, before the host's programs; where it is not set, each program operation of the
-        /// host pays its share
+        /// data that garbage collection moves in a burst, before the host's next program: what it
+        /// owes waits until there is so much of it. Where it is not set, each program operation of
+        /// the host pays its share
         pub burst: Option<Bytes> = "collector.burst", Absent,
-            optional(described("a superblock, or whole program operations of which a superblock \
-                is a multiple"));
+            optional(described("whole program operations, at most 1GiB"));
         /// bytes of a page that one read by garbage collection covers, where it reads only the
         /// pages of a program operation that hold something valid, one after the other; where it
         /// is not set, all of the operation. A collector that reads page by page pays less for
@@ -77,6 +80,14 @@ settings! {
         pub read_bytes: Option<Bytes> = "collector.read_bytes", Absent,
             optional(described("a power of two, at least 4KiB, at most a program operation and \
                 256KiB"));
+        /// least time between the acknowledgements of two writes of 4 KiB while garbage collection
+        /// has work to do (of longer writes in proportion); 0: none. Firmware that paces the host
+        /// holds one rate however much the flash could do
+        pub pace: Nanos = "collector.pace", default_to("0"), described("at most 1s");
+        /// every so many collections one takes the superblock that was erased least often, whatever
+        /// it holds (static wear levelling); 0: never
+        pub level_every: u32 = "collector.level_every", default_to("0"),
+            described("0, or at least 2");
         /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
         /// in idle time, collects until this share of all superblocks is free
@@ -98,14 +109,21 @@ impl GcConfig {
                 "1 to 1024 choices",
             )?;
         }
-        let (superblock, program) = (config.geometry.superblock.0, config.geometry.program_bytes.0);
+        require(self.pace <= PACE_MAX, "collector.pace", self.pace, "at most 1s")?;
+        require(
+            self.level_every != 1,
+            "collector.level_every",
+            self.level_every,
+            "0, or at least 2: a collector that only levels frees nothing",
+        )?;
+        let program = config.geometry.program_bytes.0;
         require(
             self.burst.is_none_or(|burst| {
-                burst.0.is_multiple_of(program) && burst.0 > 0 && superblock.is_multiple_of(burst.0)
+                burst.0.is_multiple_of(program) && (1..=BURST_MAX.0).contains(&burst.0)
             }),
             "collector.burst",
             self.burst.unwrap_or_default(),
-            "a superblock, or whole program operations of which a superblock is a multiple",
+            "whole program operations, at most 1GiB",
         )?;
         if let Some(bytes) = self.read_bytes {
             let most = config.geometry.program_bytes.0.min(UNITS_OF_WORD * UNIT_BYTES);

@@ -24,7 +24,7 @@ impl GarbageCollector {
             let die = nand.die_of(page);
             let (cells, units) = (Cells::Map, nand.map_units());
             let read = Owed::Read { cells, die, pages: 1, units };
-            self.debt.extend([read, Owed::Program { cells, die }]);
+            self.moves().extend([read, Owed::Program { cells, die }]);
             counters.map_pages_read += 1;
             counters.map_pages_programmed += 1;
         });

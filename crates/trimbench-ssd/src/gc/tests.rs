@@ -130,19 +130,42 @@ fn idle_time_leaves_full_victims_alone() {
 }
 
 #[test]
-fn a_collector_that_works_in_bursts_lets_the_first_group_of_each_pay_for_all() {
-    // The four groups of a superblock pay ten operations.
-    for (burst, expected) in
-        [(None, [3, 3, 2, 2]), (Some(32), [5, 0, 5, 0]), (Some(64), [10, 0, 0, 0])]
+fn a_collector_that_works_in_bursts_waits_until_there_is_a_whole_one() {
+    // Two victims owe, in this order: three reads and two erases; two reads, a program and two
+    // erases. The four groups of a superblock pay the erases evenly; the program becomes due with
+    // the last of six moves.
+    for (burst, expected, left) in
+        [(None, [3, 3, 2, 2], 0), (Some(16), [1, 1, 1, 7], 0), (Some(32), [1, 1, 1, 1], 6)]
     {
         let burst = burst.map(|units: u64| Bytes(units * 4_096));
-        let (_, mut mapping, nand) = nearly_full();
+        let (_, mut mapping, mut nand) = nearly_full();
         let config = SsdConfig { gc: crate::config::GcConfig { burst, ..plain().gc }, ..plain() };
         let mut gc = GarbageCollector::new(&config);
         gc.make_room(&mut mapping, &nand, &mut DriveCounters::default());
-        gc.debt.truncate(10);
-        assert_eq!(gc.debt.len(), 10);
         let paid = [4, 3, 2, 1].map(|groups_left| gc.assign_share(groups_left));
         assert_eq!(paid, expected, "{burst:?}");
+        gc.pay(paid.iter().sum(), Instant::START, &mut nand);
+        assert_eq!((gc.debt.len(), gc.assigned), (0, 0));
+        // Idle time pays what still waits.
+        gc.break_bursts();
+        assert_eq!(gc.debt.len(), left, "{burst:?}");
     }
+}
+
+#[test]
+fn a_burst_is_whole_however_little_victims_hold() {
+    // Each superblock of the host owes a read and a program, which is half a burst.
+    let gc = crate::config::GcConfig { burst: Some(Bytes(32 * 4_096)), ..plain().gc };
+    let mut gc = GarbageCollector::new(&SsdConfig { gc, ..plain() });
+    let owes = [
+        Owed::Read { cells: Cells::Data, die: 0, pages: 1, units: 16 },
+        Owed::Program { cells: Cells::Data, die: 1 },
+    ];
+    for expected in [[0, 0, 0, 0], [0, 4, 0, 0], [0, 0, 0, 0], [0, 4, 0, 0]] {
+        gc.owe_moves(owes);
+        assert_eq!([4, 3, 2, 1].map(|groups_left| gc.assign_share(groups_left)), expected);
+    }
+    // More than a burst for each group of the host: it falls behind by less than one.
+    (0..5).for_each(|_| gc.owe_moves(owes));
+    assert_eq!((gc.assign_share(1), gc.assign_share(1)), (8, 0));
 }

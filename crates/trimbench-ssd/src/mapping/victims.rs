@@ -248,6 +248,14 @@ impl Mapping {
         search::emptiest(&self.counts, &self.chunk_least, self.search)
     }
 
+    /// The closed superblock that was erased least often, the first of equals.
+    pub(crate) fn least_erased(&mut self) -> Option<u32> {
+        self.drain();
+        let (counts, packing) = (self.counts.as_slice(), self.packing());
+        let all = Candidates { counts, packing, whole: self.whole() }.all();
+        all.min_by_key(|&superblock| self.erases()[superblock as usize])
+    }
+
     /// A drive that compresses always does: the vectorised searches know counts only.
     fn searches_plainly(&self) -> bool {
         self.search == VictimSearch::Plain || self.packing().is_some()

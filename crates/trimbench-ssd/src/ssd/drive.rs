@@ -8,7 +8,7 @@ use trimbench_core::{
 };
 
 use super::{LOGICAL_BLOCK, PreconditionStep, Ssd, UnitSpan};
-use crate::config::UNIT_BYTES;
+use crate::config::{MetadataOf, UNIT_BYTES};
 use crate::contents::{self, Contents};
 
 impl Ssd {
@@ -152,9 +152,14 @@ impl Drive for Ssd {
         let map_page = self.config.mapping_cache.map_or(Bytes(0), |cache| cache.page);
         let map = counters.map_pages_programmed * map_page.0;
         let programmed = counters.programmed_units * UNIT_BYTES + map;
+        let host_written = counters.host_written_units * UNIT_BYTES;
+        let metadata = self.config.metadata.of(match self.config.metadata_of {
+            MetadataOf::Programs => programmed,
+            MetadataOf::HostWrites => host_written,
+        });
         Some(Wear {
-            host_written: Bytes(counters.host_written_units * UNIT_BYTES),
-            media_written: Bytes(programmed + self.config.metadata.of(programmed)),
+            host_written: Bytes(host_written),
+            media_written: Bytes(programmed + metadata),
         })
     }
 }

@@ -20,7 +20,7 @@ use trimbench_core::units::narrow;
 use trimbench_core::{Data, Instant, LbaRange, Nanos};
 
 use super::{Ssd, UnitSpan};
-use crate::config::LinkDuplex;
+use crate::config::{LinkDuplex, UNIT_BYTES};
 use crate::events::Action;
 use crate::ftl::Located;
 use crate::nand::Cells;
@@ -177,7 +177,7 @@ impl Ssd {
             *part = flash.locate(lpn, self.now);
         }
         for lpn in span.first..span.end {
-            flash.write(lpn, percent, &self.nand, &mut self.counters);
+            flash.write(lpn, percent, (&self.nand, self.now), &mut self.counters);
         }
         let placed = flash.buffer.placed();
         if rest == [None; 2] { Incoming::Whole(placed) } else { Incoming::Partial(placed, rest) }
@@ -328,7 +328,9 @@ impl Ssd {
             self.path.flushing.push_back(BlockedWrite { slot, position, at: arrived, is_flush });
             self.try_flush();
         } else {
-            self.finish(arrived, slot);
+            let units = self.slots.command(slot).bytes.0.div_ceil(UNIT_BYTES);
+            let acknowledged = flash.paced(arrived, units);
+            self.finish(acknowledged, slot);
         }
         true
     }

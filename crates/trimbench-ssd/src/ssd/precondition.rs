@@ -62,11 +62,13 @@ impl Ssd {
         let percent = self.stored_percent(data);
         let Some(flash) = &mut self.flash else { return };
         let counters = &mut self.counters;
-        let resting = Nand::new(&self.config);
+        let (resting, now) = (Nand::new(&self.config), self.now);
         flash.begin_untimed();
         for change in changes {
             match change {
-                PreconditionStep::Write(lpn) => flash.write(lpn, percent, &resting, counters),
+                PreconditionStep::Write(lpn) => {
+                    flash.write(lpn, percent, (&resting, now), counters)
+                }
                 PreconditionStep::Discard(lpn) => {
                     counters.discards += 1;
                     if acts {

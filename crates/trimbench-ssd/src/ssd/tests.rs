@@ -3,11 +3,12 @@ use trimbench_core::{Blocks, Lba, Nanos, Ppm, Target, TrimPromise, Virtual};
 
 use super::*;
 use crate::config::{
-    ContentsConfig, GcConfig, Geometry, HostInterface, NandTiming, TrimArbitration, TrimConfig,
-    TrimMode, TrimmedReads, VictimPolicy,
+    ContentsConfig, GcConfig, Geometry, HostInterface, MetadataOf, NandTiming, TrimArbitration,
+    TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
 };
 
 mod compression;
+mod firmware;
 mod gc;
 pub(crate) mod mapping_cache;
 mod physics;
@@ -39,7 +40,9 @@ pub(crate) fn plain() -> SsdConfig {
         write_buffer: Bytes::mib(1),
         power_loss_protection: false,
         buffer_frees_early: false,
+        buffer_overwrites: false,
         metadata: Ppm(0),
+        metadata_of: MetadataOf::Programs,
         purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
@@ -55,6 +58,8 @@ pub(crate) fn plain() -> SsdConfig {
             separate_hot: false,
             read: None,
             burst: None,
+            pace: Nanos::ZERO,
+            level_every: 0,
             read_bytes: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),

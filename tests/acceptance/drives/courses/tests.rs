@@ -72,6 +72,36 @@ fn write_amplification_is_held_against_the_counter_of_the_drives_that_have_one()
 }
 
 #[test]
+fn write_amplification_is_judged_with_the_spare_space_of_its_campaign() {
+    // Ours is right with the other over-provisioning, and 10 % off with that of the profile.
+    for (campaign, holds) in [("finalinit07", true), ("finalwa14", false)] {
+        let text =
+            format!("{HEAD}{},{campaign},x,fit,uniform,10,3.0,100 50 50 50 50\n", DRIVES[2].drive);
+        let planted = Planted::new();
+        planted.file(KEPT, text.as_bytes());
+        let course = &courses(&text, Form::Full).unwrap()[0];
+        let name = course.name(0);
+        planted.capture(&name, 0, "");
+        for (name, amplification) in [(name.clone(), 3.3), (other(&name), 3.0)] {
+            let mut ours = session(&course.drive, &[]);
+            ours.steps = (0..)
+                .zip(&course.tenths)
+                .map(|(tenth, iops)| {
+                    let mut step = Step::new(format!("round-{tenth}"), "round");
+                    step.measure("iops", *iops);
+                    step.measure("host_written_bytes", 1e9);
+                    step.measure("media_written_bytes", 1e9 * amplification);
+                    step
+                })
+                .collect();
+            planted.record(&format!("{name}/run.json"), &record(vec![ours]));
+        }
+        let findings = read(&planted.raw_of(Form::Full)).unwrap();
+        assert_eq!(failing(&findings).is_empty(), holds, "{campaign}");
+    }
+}
+
+#[test]
 fn only_the_drive_that_differs_by_campaign_gets_a_factor() {
     let rows = |drive: &str| {
         format!(

@@ -183,6 +183,25 @@ fn metadata_counts_in_what_the_drive_says_and_nowhere_else() {
 }
 
 #[test]
+fn metadata_are_a_share_of_all_programs_or_of_what_the_host_writes() {
+    let measured = |metadata_of| {
+        let config = SsdConfig { metadata: Ppm(100_000), metadata_of, ..plain() };
+        let mut ssd = config.build().unwrap();
+        let (count, mut rng) = (ssd.config().exported_units(), Rng::new(7));
+        let mut place = || PreconditionStep::Write(narrow(rng.below(count)));
+        ssd.precondition_with((0..4 * count).map(|_| place()));
+        let (counters, wear) = (ssd.counters(), ssd.wear().unwrap());
+        assert!(counters.moved_units > counters.host_written_units, "the two differ");
+        let units = wear.media_written.0 / UNIT_BYTES - counters.programmed_units;
+        (units, counters.programmed_units / 10, counters.host_written_units / 10)
+    };
+    let (units, programs, _) = measured(MetadataOf::Programs);
+    assert_eq!(units, programs);
+    let (units, _, host) = measured(MetadataOf::HostWrites);
+    assert_eq!(units, host);
+}
+
+#[test]
 fn a_collector_with_reads_of_its_own_slows_writes_and_no_read_of_the_host() {
     let slow = Nanos::from_micros(400);
     let of = |host: Nanos, collector: Option<Nanos>| {
