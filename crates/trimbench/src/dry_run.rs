@@ -300,7 +300,8 @@ impl Session {
             Some(pace) => {
                 let times = rough_ratio(pace);
                 format!(
-                    "about {span} of wall time, {times} times as long as at {at}: as in the earlier run"
+                    "about {span} of wall time, {times} times as long as at {at}: as in the \
+                     earlier run"
                 )
             }
             None => format!(

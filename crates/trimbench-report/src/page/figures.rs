@@ -118,7 +118,9 @@ pub(super) fn of_method(method: &str, sessions: &[LabelledSession<'_>]) -> Marku
                             } @else {
                                 td colspan="5" {
                                     @if session.finished { "no headline could be computed" }
-                                    @else { (NOT_FINISHED) ": its other figures say how far it got" }
+                                    @else {
+                                        (NOT_FINISHED) ": its other figures say how far it got"
+                                    }
                                 }
                                 td.state { (session.state) }
                                 td {}

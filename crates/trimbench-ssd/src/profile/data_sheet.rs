@@ -86,8 +86,8 @@ fn compare(
         return Ok(());
     }
     let problem = format!(
-        "with it, {what} are {ours:.0} {unit}, the data sheet has {published:.0} {unit}: {relation} \
-         by more than a factor of {factor}"
+        "with it, {what} are {ours:.0} {unit}, the data sheet has {published:.0} {unit}: \
+         {relation} by more than a factor of {factor}"
     );
     Err(Contradiction { key, sheet_key, problem })
 }
@@ -101,69 +101,69 @@ impl DataSheet {
             let (key, sheet_key) = ("drive.capacity", "data_sheet.capacity");
             return Err(Contradiction { key, sheet_key, problem });
         }
+        self.check_rates(config)?;
+        self.check_latencies(config)
+    }
+
+    /// Sequential and random rates against what the narrowest resource allows.
+    fn check_rates(&self, config: &SsdConfig) -> Result<(), Contradiction> {
         let (geometry, nand, host) = (&config.geometry, &config.nand, &config.host);
         let (dies, unit) = (f64::from(geometry.dies), UNIT_BYTES as f64);
-        let rate = |bytes: f64, time: Nanos| bytes / time.seconds();
-        let link = host.link_rate.0 as f64;
+        let of_dies = |bytes: f64, time: Nanos| dies * bytes / time.seconds();
         let channels = f64::from(geometry.channels) * nand.channel_rate.0 as f64;
         let program = geometry.program_bytes.0 as f64;
-        let commands = ("host.command", rate(1.0, host.command));
-        let programs = ("nand.program", rate(dies * program, nand.program));
-        let reads = [
-            ("host.link_bytes_per_second", link),
-            ("nand.channel_bytes_per_second", channels),
-            ("nand.read", rate(dies * program, nand.read)),
-        ];
-        let writes = [reads[0], reads[1], programs];
-        let of_units = |(key, bytes): Limit| (key, bytes / unit);
-        let random_read = least([
-            commands,
-            of_units(reads[0]),
-            of_units(reads[1]),
-            ("nand.read", dies / nand.read.seconds()),
-        ]);
-        let figure = |key, value: Option<u64>| value.map(|value| (key, value as f64));
+        let link = ("host.link_bytes_per_second", host.link_rate.0 as f64);
+        let channels = ("nand.channel_bytes_per_second", channels);
+        let reads = least([link, channels, ("nand.read", of_dies(program, nand.read))]);
+        let writes = least([link, channels, ("nand.program", of_dies(program, nand.program))]);
+        let commands = ("host.command", 1.0 / host.command.seconds());
+        let units = |(key, bytes): Limit| (key, bytes / unit);
+        let sensed = ("nand.read", of_dies(1.0, nand.read));
+        let random_reads = least([commands, units(link), units(channels), sensed]);
+        let random_writes = least([commands, units(writes)]);
         let megabytes = |(key, bytes): Limit| (key, bytes / 1e6);
-        let of = |key, value: Option<Bytes>| value.map(|value| (key, value.0 as f64 / 1e6));
-        let sequential = |what| (what, "MB/s", RATE_FACTOR);
+        let bytes = |key, value: Option<Bytes>| Some((key, value?.0 as f64 / 1e6));
+        let count = |key, value: Option<u64>| Some((key, value? as f64));
         compare(
-            megabytes(least(reads)),
-            of("data_sheet.read_bytes_per_second", self.read_rate),
-            sequential("sequential reads"),
+            megabytes(reads),
+            bytes("data_sheet.read_bytes_per_second", self.read_rate),
+            ("sequential reads", "MB/s", RATE_FACTOR),
         )?;
         compare(
-            megabytes(least(writes)),
-            of("data_sheet.write_bytes_per_second", self.write_rate),
-            sequential("sequential writes"),
+            megabytes(writes),
+            bytes("data_sheet.write_bytes_per_second", self.write_rate),
+            ("sequential writes", "MB/s", RATE_FACTOR),
         )?;
         compare(
-            random_read,
-            figure("data_sheet.random_reads", self.random_reads),
+            random_reads,
+            count("data_sheet.random_reads", self.random_reads),
             ("random reads", "a second", RATE_FACTOR),
         )?;
         // Collection only lowers it: above the published rate it contradicts nothing.
-        let random_write =
-            least([commands, of_units(writes[0]), of_units(writes[1]), of_units(programs)]);
-        let published = figure("data_sheet.random_writes", self.random_writes);
+        let published = count("data_sheet.random_writes", self.random_writes);
         compare(
-            random_write,
-            published.filter(|(_, published)| *published > random_write.1),
+            random_writes,
+            published.filter(|(_, published)| *published > random_writes.1),
             ("random writes without collection", "a second", RATE_FACTOR),
-        )?;
-        let transfer = UNIT_BYTES as f64 / link;
-        let fixed = (host.command + host.latency + host.jitter).seconds() + transfer;
-        let sensed = fixed + nand.read.seconds() + unit / nand.channel_rate.0 as f64;
-        let latency = |key, value: Option<Nanos>| value.map(|value| (key, value.seconds() * 1e6));
+        )
+    }
+
+    /// A single read and a single write of an idle drive.
+    fn check_latencies(&self, config: &SsdConfig) -> Result<(), Contradiction> {
+        let (nand, host, unit) = (&config.nand, &config.host, UNIT_BYTES as f64);
+        let fixed = (host.command + host.latency + host.jitter).seconds();
+        let written = fixed + unit / host.link_rate.0 as f64;
+        let sensed = nand.read.seconds();
+        let read = written + sensed + unit / nand.channel_rate.0 as f64;
+        let most = if sensed > read / 2.0 { "nand.read" } else { "host.latency" };
+        let latency = |key, value: Option<Nanos>| Some((key, value?.seconds() * 1e6));
         compare(
-            (
-                if nand.read.seconds() * 2.0 > sensed { "nand.read" } else { "host.latency" },
-                sensed * 1e6,
-            ),
+            (most, read * 1e6),
             latency("data_sheet.read_latency", self.read_latency),
             ("single reads", "us", LATENCY_FACTOR),
         )?;
         compare(
-            ("host.latency", fixed * 1e6),
+            ("host.latency", written * 1e6),
             latency("data_sheet.write_latency", self.write_latency),
             ("single writes", "us", LATENCY_FACTOR),
         )
