@@ -96,6 +96,14 @@ impl<'a> Context<'a> {
         Self { binary: OnceCell::from(program.to_owned()), ..self }
     }
 
+    /// For another claim, measured as a part of this one: its raw output goes to a folder of its
+    /// own in this one's.
+    pub fn part(&self, id: &'static str, form: Form) -> Result<Self> {
+        let folder = self.folder.join(id);
+        fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
+        Ok(Context::new(self.repository, id, (&folder, form), self.deadline))
+    }
+
     /// How much is measured.
     pub fn form(&self) -> Form {
         self.form
@@ -298,6 +306,11 @@ impl Raw {
     /// The raw output in `folder`, of a measurement in this form.
     pub fn new(folder: &Path, form: Form) -> Self {
         Self { folder: folder.to_owned(), form }
+    }
+
+    /// That of another claim, which was measured as a part of this one.
+    pub fn part(&self, id: &str, form: Form) -> Self {
+        Self::new(&self.folder.join(id), form)
     }
 
     /// How much was measured.

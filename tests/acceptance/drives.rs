@@ -12,6 +12,7 @@ use super::{Context, Form, Raw};
 pub(super) mod courses;
 pub(super) mod latency;
 pub(super) mod reviews;
+pub(super) mod speed;
 pub(super) mod summary;
 pub(super) mod trim;
 pub(super) mod zones;

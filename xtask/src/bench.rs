@@ -13,7 +13,9 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
+use trimbench_core::Nanos;
 
 use crate::Repository;
 use crate::steps::timed;
@@ -252,6 +254,13 @@ fn append(path: &std::path::Path, text: &str) -> Result<()> {
     let file = OpenOptions::new().create(true).append(true).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("append to {}", path.display()))
+}
+
+/// User and system time of this process so far.
+fn cpu_time() -> Nanos {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    Nanos::from_secs(part(time.tv_sec)) + Nanos(part(time.tv_nsec))
 }
 
 #[cfg(test)]

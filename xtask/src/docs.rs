@@ -11,7 +11,7 @@ use trimbench_core::exit;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Unit};
 use trimbench_linux::{DRAIN_RULES, FilesystemDrain};
 use trimbench_methods::METHODS;
-use trimbench_ssd::SsdConfig;
+use trimbench_ssd::{DataSheet, SsdConfig};
 
 use crate::Repository;
 use crate::evidence::page;
@@ -105,10 +105,12 @@ pub fn profile_keys() -> String {
         "# Keys of profiles\n\n\
          Every key of a [profile](profiles.md), and so every `KEY=VALUE` that may follow the name \
          of an emulated drive.\nThe keys are the tables of `trimbench_ssd::SsdConfig`; `cargo \
-         xtask docs` writes this page from them.\n\n\
+         xtask docs` writes this page from them. Those of `data_sheet` stand only in\nthe file of \
+         a profile, with `sourced`: no value of the model is computed from them, and a profile \
+         that contradicts them is\nrefused.\n\n\
          | key | kind | values | default | meaning |\n|---|---|---|---|---|\n",
     );
-    for row in SsdConfig::rows() {
+    for row in SsdConfig::rows().into_iter().chain(DataSheet::rows()) {
         let kind = match row.unit {
             Unit::Size => "size",
             Unit::Time => "time",

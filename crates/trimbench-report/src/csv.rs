@@ -10,7 +10,6 @@
 use std::fmt::Display;
 
 use ::csv::{Terminator, WriterBuilder};
-use trimbench_results::cards::cards;
 use trimbench_results::{AdviceCard, DriveOrder, Interval, RunRecord, Session, Step};
 
 #[cfg(test)]
@@ -36,10 +35,10 @@ const UNITS: [(&str, &str); 14] = [
 
 /// The record's tables: file names and contents.
 pub fn csv(record: &RunRecord) -> Vec<(&'static str, String)> {
-    tables(&record.sessions.iter().enumerate().collect::<Vec<_>>(), &cards(record))
+    tables(&record.sessions.iter().enumerate().collect::<Vec<_>>(), &record.advice)
 }
 
-/// The same with the sessions in the order of their drives, of the record with this index.
+/// The same with sessions and verdicts in the order of their drives, of the record with this index.
 pub fn csv_in_order(
     record: &RunRecord,
     index: usize,
@@ -47,7 +46,11 @@ pub fn csv_in_order(
 ) -> Vec<(&'static str, String)> {
     let mut sessions: Vec<_> = record.sessions.iter().enumerate().collect();
     order.sort(&mut sessions, |(_, session)| (index, *session));
-    tables(&sessions, &cards(record))
+    let mut cards = record.advice.clone();
+    cards.sort_by_key(|card| {
+        sessions.iter().position(|(session, _)| card.sessions.contains(session))
+    });
+    tables(&sessions, &cards)
 }
 
 /// The tables of these sessions, each with its index in the record, and of these cards.

@@ -7,8 +7,7 @@
 use std::fmt::Write as _;
 
 use trimbench_core::text::visible;
-use trimbench_results::cards::cards;
-use trimbench_results::{AdviceCard, Figure, RunRecord, Session};
+use trimbench_results::{AdviceCard, Figure, NOT_FINISHED, RunRecord, Session};
 
 use crate::csv::caveat_ids;
 
@@ -52,7 +51,7 @@ pub fn junit(records: &[(&str, &RunRecord)], limits: &[JudgedLimit]) -> String {
     let prefix = |name: &str| if records.len() > 1 { format!("{name}: ") } else { String::new() };
     for (name, record) in records {
         let prefix = prefix(name);
-        let verdicts: Vec<Case> = cards(record).iter().map(verdict).collect();
+        let verdicts: Vec<Case> = record.advice.iter().map(verdict).collect();
         suite(&mut text, &format!("{prefix}verdicts"), &verdicts);
         for session in &record.sessions {
             let title = format!("{prefix}{} on {}", session.plan.method, session.target.name);
@@ -103,7 +102,7 @@ fn of_session(session: &Session) -> Vec<Case> {
     let mut cases: Vec<Case> =
         session.figures.iter().map(|figure| of_figure(session, figure, &place)).collect();
     if !session.finished {
-        cases.extend(whole(CaseEnd::Wrong("not finished".to_owned()), "finished"));
+        cases.extend(whole(CaseEnd::Wrong(NOT_FINISHED.to_owned()), "finished"));
     }
     cases
 }

@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 
 use trimbench_core::Caveat;
 use trimbench_core::text::visible;
-use trimbench_results::cards::cards;
 use trimbench_results::number::count;
 use trimbench_results::{AdviceCard, Figure, RunRecord, Session};
 
@@ -35,7 +34,7 @@ fn report(records: &[(&str, &RunRecord)], all: bool) -> String {
         let _ = writeln!(text, "# {}\n", escaped(name));
         about(&mut text, record);
         text.push_str("## Verdicts\n\n");
-        for of_drive in &cards(record) {
+        for of_drive in &record.advice {
             card(&mut text, of_drive);
         }
         text.push_str("## Headlines\n\n");

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use trimbench_core::units::{Bytes, rounded};
-use trimbench_results::{DriveOrder, Outcome, RunRecord, Session, Step};
+use trimbench_results::{DriveOrder, NOT_BEGUN, NOT_FINISHED, Outcome, RunRecord, Session, Step};
 
 use self::picture::picture;
 pub use self::picture::sparkline;
@@ -155,13 +155,13 @@ fn unfinished(record: &RunRecord, style: Style) -> Vec<String> {
         let (what, text) = match (&session.left_out, session.headline(), session.finished) {
             (Some(reason), ..) => ("left out", format!("{text}: {reason}")),
             (None, None, _) => ("no headline", text),
-            (None, Some(_), false) => ("not finished", text),
+            (None, Some(_), false) => (NOT_FINISHED, text),
             (None, Some(_), true) => continue,
         };
         lines.extend(style.labelled(what, LABELS + 1, &text));
     }
     for plan in record.plan.iter().skip(record.sessions.len()) {
-        lines.extend(style.labelled("not begun", LABELS + 1, &name(&plan.method, &plan.target)));
+        lines.extend(style.labelled(NOT_BEGUN, LABELS + 1, &name(&plan.method, &plan.target)));
     }
     if !lines.is_empty() {
         lines.insert(0, String::new());
@@ -196,8 +196,8 @@ fn describe(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
         return lines;
     }
     if !session.finished {
-        let text = "not finished: what follows is only as far as it got";
-        let text = style.labelled("", 0, text);
+        let text = format!("{NOT_FINISHED}: what follows is only as far as it got");
+        let text = style.labelled("", 0, &text);
         lines.extend(text.iter().map(|line| style.paint(Emphasis::Warning, line)));
     }
     if session.figures.is_empty() {

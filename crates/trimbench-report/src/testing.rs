@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use trimbench_core::Caveat;
+use trimbench_results::cards::cards;
 use trimbench_results::{
     Axis, Chart, ChartSeries, Direction, Figure, Interval, LabelledSession, Metric, Outcome,
     PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series, Session, Step, Verdict,
@@ -95,7 +96,7 @@ pub(crate) fn view(method: &str) -> Option<MethodView> {
 
 /// A record of these sessions, all of them planned.
 pub(crate) fn record(sessions: Vec<Session>, outcome: Outcome) -> RunRecord {
-    RunRecord {
+    let mut record = RunRecord {
         schema: SCHEMA,
         program: Program {
             name: "trimbench".to_owned(),
@@ -108,7 +109,9 @@ pub(crate) fn record(sessions: Vec<Session>, outcome: Outcome) -> RunRecord {
         advice: Vec::new(),
         plan: sessions.iter().map(|session| session.plan.clone()).collect(),
         sessions,
-    }
+    };
+    record.advice = cards(&record);
+    record
 }
 
 /// Adds what a method says of its largest deletion, and percentiles of response times.

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::metric::Direction;
 use crate::number::ShownFigure;
-use crate::record::{Figure, Interval, RunRecord, Session};
+use crate::record::{Figure, Interval, NOT_FINISHED, RunRecord, Session};
 
 mod limit;
 #[cfg(test)]
@@ -246,7 +246,7 @@ fn obstacles(before: &Session, after: &Session) -> Vec<String> {
         if let Some(reason) = &session.left_out {
             found.push(format!("left out {when}: {reason}"));
         } else if !session.finished {
-            found.push(format!("not finished {when}"));
+            found.push(format!("{NOT_FINISHED} {when}"));
         }
     }
     found

@@ -36,8 +36,9 @@ pub use limits::{
 pub use metric::{Direction, Metric};
 pub use order::{DriveOrder, OrderError};
 pub use record::{
-    AdviceCard, CardLine, CardReason, Figure, Interval, KeptStep, Outcome, PlannedSession, Program,
-    Provenance, RecordError, RunRecord, SCHEMA, Salvaged, Series, Session, Step, TargetRecord,
+    AdviceCard, CardLine, CardReason, Figure, Interval, KeptStep, NOT_BEGUN, NOT_FINISHED, Outcome,
+    PlannedSession, Program, Provenance, RecordError, RunRecord, SCHEMA, Salvaged, Series, Session,
+    Step, TargetRecord,
 };
 pub use role::Role;
 pub use statistics::{Bootstrap, Line};

@@ -45,6 +45,10 @@ pub use series::Series;
 
 /// The version of the record's format. Raised when a reader of the old format would misread it.
 pub const SCHEMA: u32 = 3;
+/// What every report says of a session that ended early.
+pub const NOT_FINISHED: &str = "not finished";
+/// The same of one that was only planned.
+pub const NOT_BEGUN: &str = "not begun";
 
 /// One run of the program: all its sessions, finished or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -313,7 +317,7 @@ impl Session {
                 provenance: None,
             },
             plan,
-            state: "not begun".to_owned(),
+            state: NOT_BEGUN.to_owned(),
             environment_before: BTreeMap::new(),
             environment_after: BTreeMap::new(),
             steps: Vec::new(),

@@ -339,14 +339,16 @@ impl SsdConfig {
     /// Memory that the drive's tables take: 8 bytes and a bit for each physical unit, at most; what
     /// is kept of each superblock is a few bytes in 256KiB or more. A drive that compresses has as
     /// many units as the best compression gives it. A mapping cache adds 12 bytes for each
-    /// translation page, and 16 for each that it holds.
+    /// translation page, and 16 for each that it holds; separated hot data a bit a logical unit.
     pub fn memory(&self) -> Bytes {
         let physical = self.slots();
         let map =
             self.mapping_cache.map_or(0, |cache| cache.pages(self) * 12 + cache.frames(self) * 16);
+        let warm = if self.gc.separate_hot { self.exported_units() / 8 } else { 0 };
+        let more = physical / 8 + map + warm;
         match self.media {
             Media::InPlace => Bytes(0),
-            Media::Flash => Bytes(physical.saturating_mul(8).saturating_add(physical / 8 + map)),
+            Media::Flash => Bytes(physical.saturating_mul(8).saturating_add(more)),
         }
     }
 

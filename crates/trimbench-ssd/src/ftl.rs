@@ -92,6 +92,9 @@ impl Ftl {
             let (superblock, group) = (config.superblock_units(), config.program_units());
             mapping = mapping.with_packing(Packing::new(superblocks, superblock, group));
         }
+        if config.gc.separate_hot {
+            mapping = mapping.separating();
+        }
         if let Some(cache) = &config.mapping_cache {
             mapping = mapping.with_translation(MappingCache::new(cache, config));
         }
@@ -129,11 +132,16 @@ impl Ftl {
         if self.absorbs && self.absorb(lpn, now, counters) {
             return;
         }
-        if matches!(self.streams, Streams::Hot) {
+        let separates = matches!(self.streams, Streams::Hot);
+        if separates {
             self.direct(lpn);
         }
         if self.frontier.next & self.group_mask == 0 {
             self.begin_group(percent, nand, counters);
+        }
+        if separates {
+            // Only now: the collector may just have moved, and cooled, what is overwritten.
+            self.mapping.warm(lpn);
         }
         self.mapping.place(lpn, self.frontier.next);
         self.frontier.next += 1;
@@ -308,9 +316,9 @@ impl Ftl {
     }
 
     /// Puts the frontier to use to which the next write of `lpn` belongs.
-    #[inline(never)]
+    #[inline]
     fn direct(&mut self, lpn: u32) {
-        let hot = matches!(self.mapping.region_of(lpn), Some(Region::Warm | Region::Hot));
+        let hot = self.mapping.is_warm(lpn);
         if hot != self.second {
             self.exchange();
         }

@@ -35,7 +35,8 @@ pub use mapping::TableFault;
 #[doc(hidden)]
 pub use mapping::VictimSearch;
 pub use profile::{
-    BUILT_IN, Origin, OriginCounts, Profile, ProfileError, ProfileText, ProfileValue,
+    BUILT_IN, Contradiction, DataSheet, Origin, OriginCounts, Profile, ProfileError, ProfileText,
+    ProfileValue,
 };
 pub use ssd::{Overreach, PreconditionStep, Ssd};
 

@@ -127,6 +127,9 @@ pub(crate) struct Mapping {
     erases: Vec<u32>,
     /// How hot what each superblock holds is, where hot data is separated.
     regions: Vec<Region>,
+    /// Bit set: what the logical unit holds is [`Region::Warm`] or hotter. Kept beside the tables,
+    /// which are too large to be asked at every write; empty unless hot data is separated.
+    warm: Vec<u64>,
     order: Order,
     search: VictimSearch,
     /// In the order of release: the longest free is used first, which levels wear.
@@ -182,6 +185,7 @@ impl Mapping {
             stages: vec![Stage::Free; index(superblocks)],
             erases: vec![0; index(superblocks)],
             regions: vec![Region::Cold; index(superblocks)],
+            warm: Vec::new(),
             order: Order::default(),
             search: VictimSearch::default(),
             free: (0..count).collect(),
@@ -320,9 +324,33 @@ impl Mapping {
         (ppn != UNMAPPED).then_some(ppn)
     }
 
-    /// The region of what `lpn` holds; `None` if it holds no data.
-    pub(crate) fn region_of(&mut self, lpn: u32) -> Option<Region> {
-        self.lookup(lpn).map(|ppn| self.region(ppn >> self.shift))
+    /// The same mapping where hot data is separated.
+    pub(crate) fn separating(mut self) -> Self {
+        self.warm = large_table(self.l2p.len().div_ceil(64), 0);
+        self
+    }
+
+    /// Whether what `lpn` holds is warm or hotter.
+    #[inline]
+    pub(crate) fn is_warm(&self, lpn: u32) -> bool {
+        self.warm[lpn as usize / 64] & (1 << (lpn % 64)) != 0
+    }
+
+    /// The host writes `lpn`: it is warm from now on.
+    #[inline]
+    pub(crate) fn warm(&mut self, lpn: u32) {
+        self.warm[lpn as usize / 64] |= 1 << (lpn % 64);
+    }
+
+    /// The collector moves these units (bits as in [`Self::relocate`]) to where data is cold.
+    #[inline]
+    pub(crate) fn cool(&mut self, first_ppn: u32, bits: u64) {
+        let mut left = bits;
+        while left != 0 {
+            let lpn = self.p2l[first_ppn as usize + left.trailing_zeros() as usize];
+            left &= left - 1;
+            self.warm[lpn as usize / 64] &= !(1 << (lpn % 64));
+        }
     }
 
     pub(crate) fn region(&self, superblock: u32) -> Region {
@@ -352,6 +380,11 @@ impl Mapping {
                 self.mapped -= 1;
                 cached += u64::from(self.in_cache(old));
                 self.invalidate(old);
+            }
+        }
+        if !self.warm.is_empty() {
+            for lpn in first..end {
+                self.warm[lpn as usize / 64] &= !(1 << (lpn % 64));
             }
         }
         let mapped = before - self.mapped;
@@ -474,6 +507,10 @@ impl Mapping {
         for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|(_, ppn)| **ppn != UNMAPPED) {
             assert_eq!(self.p2l[ppn as usize] as usize, lpn, "L2P and P2L of {lpn} agree");
             assert!(self.valid[ppn as usize / 64] & (1 << (ppn % 64)) != 0, "{lpn} is valid");
+            if let Some(word) = self.warm.get(lpn / 64) {
+                let is_warm = self.region(ppn >> self.shift) != Region::Cold;
+                assert_eq!(word & (1 << (lpn % 64)) != 0, is_warm, "warmth of {lpn}");
+            }
             mapped += 1;
         }
         assert_eq!(mapped, self.mapped, "mapped units are counted right");

@@ -9,14 +9,16 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 use trimbench_core::nearest::{did_you_mean, nearest};
-use trimbench_core::settings::{FromSettings as _, Setting, SettingError, Unit, Values};
+use trimbench_core::settings::{FromSettings, Setting, SettingError, Unit, Values};
 
 use crate::config::SsdConfig;
 
+mod data_sheet;
 mod provenance;
 #[cfg(test)]
 mod tests;
 
+pub use data_sheet::{Contradiction, DataSheet};
 pub use provenance::{Origin, OriginCounts, ProfileValue};
 
 /// A profile that comes with the program.
@@ -48,6 +50,9 @@ pub struct Profile {
     pub provenance: OriginCounts,
     /// Every value, sorted by key.
     pub values: Vec<ProfileValue>,
+    /// What the maker publishes, sorted by key; empty without a data sheet. None of it is a value
+    /// of the model.
+    pub published: Vec<ProfileValue>,
 }
 
 /// A profile that cannot be used.
@@ -70,6 +75,9 @@ pub enum ProfileError {
     /// A key is missing.
     #[error("the profile is not valid: {0}")]
     Missing(#[from] SettingError),
+    /// A value cannot be that of the drive that its data sheet describes.
+    #[error("the profile is not valid: {0}")]
+    DataSheet(#[from] Contradiction),
     /// A value does not say where it comes from, or says it twice.
     #[error("`{key}` must say exactly one of `sourced`, `fitted` or `assumed`")]
     Source {
@@ -82,7 +90,9 @@ impl Profile {
     /// Reads a profile.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let tree = DeTable::parse(text)?;
-        let mut reader = Reader { text, rows: SsdConfig::rows(), values: Vec::new() };
+        let mut rows = SsdConfig::rows();
+        rows.extend(DataSheet::rows());
+        let mut reader = Reader { text, rows, values: Vec::new() };
         let (mut name, mut summary, mut calibrated_through) = (None, None, None);
         for (key, value) in tree.get_ref() {
             match (key.get_ref().as_ref(), value.get_ref()) {
@@ -105,10 +115,13 @@ impl Profile {
         let (name, summary) =
             (name.ok_or_else(|| missing("name"))?, summary.ok_or_else(|| missing("summary"))?);
         reader.values.sort_by(|a, b| a.value.key.cmp(&b.value.key));
-        let config = reader.config()?;
-        let values: Vec<_> = reader.values.into_iter().map(|placed| placed.value).collect();
+        let config: SsdConfig = reader.read()?;
+        reader.read::<DataSheet>()?.check(&config)?;
+        let values = reader.values.into_iter().map(|placed| placed.value);
+        let (published, values): (Vec<_>, Vec<_>) =
+            values.partition(|value| is_published(&value.key));
         let provenance = OriginCounts::of(&values);
-        Ok(Self { name, summary, calibrated_through, config, provenance, values })
+        Ok(Self { name, summary, calibrated_through, config, provenance, values, published })
     }
 
     /// The built-in profile of this name.
@@ -138,6 +151,11 @@ impl Profile {
         self.provenance = OriginCounts::of(&self.values);
         Ok(self)
     }
+}
+
+/// Whether it is a key of the data sheet.
+fn is_published(key: &str) -> bool {
+    key.starts_with("data_sheet.")
 }
 
 /// What errors in a profile call it.
@@ -223,6 +241,10 @@ impl Reader<'_> {
         let [(origin, source)] = origins[..] else {
             return Err(ProfileError::Source { key });
         };
+        if is_published(&key) && origin != Origin::Sourced {
+            let problem = format!("`{key}` is published: write `sourced`, and where");
+            return Err(self.wrong(value.span(), problem));
+        }
         let text = plain(row.unit, value.get_ref()).ok_or_else(|| {
             let kind = match row.unit {
                 Unit::Number => "a number",
@@ -237,10 +259,10 @@ impl Reader<'_> {
         Ok(PlacedValue { value, place })
     }
 
-    /// The drive that the values make.
-    fn config(&self) -> Result<SsdConfig, ProfileError> {
+    /// The drive that the values make, or its data sheet.
+    fn read<T: FromSettings>(&self) -> Result<T, ProfileError> {
         let values = self.values.iter().map(|placed| &placed.value);
-        let read = SsdConfig::read(&settings(THE_PROFILE, &self.rows, values)?);
+        let read = T::read(&settings(THE_PROFILE, &self.rows, values)?);
         read.map_err(|error| match &error {
             SettingError::Value { key, problem, .. } => {
                 let placed = self.values.iter().find(|placed| placed.value.key == *key);

@@ -299,7 +299,10 @@ impl Session {
             _ if outlook.drives.is_some() => format!("about {span} of virtual time, at {at}"),
             Some(pace) => {
                 let times = rough_ratio(pace);
-                format!("about {span} of wall time, {times} times as long as at {at}: as before")
+                format!(
+                    "about {span} of wall time, {times} times as long as at {at}: as in the \
+                     earlier run"
+                )
             }
             None => format!(
                 "about {span} of wall time, at {at}; what waits for discards comes on top \

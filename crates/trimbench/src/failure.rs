@@ -97,6 +97,11 @@ impl From<MethodError> for Failure {
             MethodError::Run(RunError::Failed { errno: Errno(1 | 13), .. })
                 | MethodError::Broken { errno: Errno(1 | 13), .. }
         );
+        if matches!(&error, MethodError::Unfit { .. }) {
+            let hint = "name another target, or other options: `trimbench list methods --explain \
+                        METHOD` lists them";
+            return Self { code, error: error.into(), hint: Some(hint.to_owned()) };
+        }
         let full = matches!(&error, MethodError::File { errno: Errno::ENOSPC, .. });
         if let MethodError::Provision(ProvisionError { advice, .. }) = &error {
             let hint = advice.clone();

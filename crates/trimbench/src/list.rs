@@ -151,7 +151,7 @@ fn profile(name: &str) -> Result<List, Failure> {
     let titles = ["key", "value", "origin"];
     let mut table = Grid::new(titles.map(GridColumn::name).to_vec());
     let mut items = Vec::new();
-    for value in &profile.values {
+    for value in profile.values.iter().chain(&profile.published) {
         let origin = value.origin.id();
         table.row([value.key.clone(), value.with_unit(), origin.to_owned()]);
         table.span(INDENT, value.source.clone());

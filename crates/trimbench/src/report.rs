@@ -305,7 +305,7 @@ impl Printed for SourceRecord<'_> {
                 })
             })
         });
-        let advice = cards(self.record).into_iter();
+        let advice = self.record.advice.iter();
         let advice = advice.map(|card| json!({ "record": self.name, "advice": card }));
         figures.chain(advice).collect()
     }

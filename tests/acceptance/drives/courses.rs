@@ -191,6 +191,16 @@ pub(super) fn last_fifth(rounds: &[Step]) -> Option<f64> {
     Some(sum("media_written_bytes")? / sum("host_written_bytes")?)
 }
 
+/// Ours and the real IOPS as means over the last fifth of the tenths, whose ln(ours / real) `logs`
+/// are; before any factor.
+pub(super) fn steady(tenths: &[f64], logs: &[f64]) -> String {
+    let from = tenths.len() - tenths.len() / 5;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let ours = tenths.iter().zip(logs).map(|(real, log)| real * log.exp());
+    let ours: Vec<f64> = ours.skip(from).collect();
+    format!("ours {:.0}, real {:.0} IOPS when steady", mean(&ours), mean(&tenths[from..]))
+}
+
 impl Compared<'_> {
     fn mean(&self) -> f64 {
         self.logs.iter().sum::<f64>() / self.logs.len() as f64
@@ -256,7 +266,8 @@ fn of_drive(raw: &Raw, judge: &Judge, of: &[&Compared<'_>]) -> Result<Vec<Findin
                 let (_, spare) = judge.other_spare.unwrap_or_default();
                 format!(", without one at {spare} {}", short(self::residual(logs, 0.0)))
             });
-            format!("{pattern} ({campaign}, {used} GiB): {}{by}{spare}", short(*residual))
+            let steady = steady(&it.course.tenths, &it.logs);
+            format!("{pattern} ({campaign}, {used} GiB): {}{by}{spare}, {steady}", short(*residual))
         });
         let notes: Vec<String> = notes.collect();
         let what = if fitted { "fitted" } else { "predicted" };

@@ -8,7 +8,7 @@ use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Nanos};
 use trimbench_ssd::{Profile, TrimConfig};
 
-use super::courses::{ROUNDS_LEAST, last_fifth, residual};
+use super::courses::{ROUNDS_LEAST, last_fifth, residual, steady};
 use super::{keep_table, optional_number, rounds, rows};
 use crate::acceptance::{Bar, Context, Finding, Form, Raw, short};
 
@@ -177,6 +177,8 @@ struct Compared<'a> {
     run: &'a Run,
     name: String,
     residual: f64,
+    /// IOPS of the last fifth, ours and the real ones.
+    steady: String,
     /// Write amplification over the last fifth, and without TRIM.
     amplification: f64,
     untrimmed: Option<f64>,
@@ -202,6 +204,7 @@ impl<'a> Compared<'a> {
             run,
             name: run.name(index, 1),
             residual: residual(&logs, 0.0),
+            steady: steady(&run.tenths, &logs),
             amplification: amplifications.iter().sum::<f64>() / SEEDS as f64,
             untrimmed,
         })
@@ -227,6 +230,7 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
                 if it.run.amplification.is_none() {
                     let _ = write!(note, ", write amplification {}", short(it.amplification));
                 }
+                let _ = write!(note, ", {}", it.steady);
                 note
             });
             let notes: Vec<String> = notes.collect();

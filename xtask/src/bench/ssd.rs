@@ -4,9 +4,13 @@
 //! repository): what it reaches is what the memory of the machine allows. Both sides write 4 KiB
 //! units uniformly at random in steady state at queue depth 32; ours through the public contract,
 //! with the runner and a latency histogram, and once more as a model alone, as the peer is. Unit:
-//! host writes a second of wall time, in millions. Beside them: the drive's memory, and the wall
-//! time of a TRIM of all of it. Ours is built for any processor of its kind (plain x86-64), the
-//! peer for this one (`-march=native`).
+//! host writes a second of processor time, in millions: both sides run in one thread that never
+//! waits, so that on an idle machine this is wall time, and beside other work it leaves out what
+//! those got. Beside them: the drive's memory, and the wall time of a TRIM of all of it. Ours is
+//! built for any processor of its kind (plain x86-64), the peer for this one (`-march=native`).
+//!
+//! The same drives are measured again with the keys of the model set that are off by default. The
+//! peer stays as it is: the ratio then says what those features cost.
 
 mod contract;
 
@@ -36,11 +40,37 @@ struct Parameters {
     superblock: u32,
     /// Drive fills at random before anything is measured.
     fills: u32,
+    /// Of our drive; the peer has none.
+    features: Features,
+}
+
+/// Which keys of the model are set that are off by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Features {
+    None,
+    /// All but `collector.separate_hot`, which asks at every write what the host wrote there
+    /// before: one more access to memory that nothing can fetch ahead.
+    NoHot,
+    All,
 }
 
 impl Parameters {
     fn name(self) -> String {
-        format!("{} GiB, OP {} %", self.capacity, self.over_provisioning)
+        let (capacity, over_provisioning) = (self.capacity, self.over_provisioning);
+        match self.features {
+            Features::None => format!("{capacity} GiB, OP {over_provisioning} %"),
+            Features::NoHot => format!("{capacity} GiB, all but hot, {over_provisioning} % OP"),
+            Features::All => format!("{capacity} GiB, all on, {over_provisioning} % OP"),
+        }
+    }
+
+    /// What is measured of such a drive.
+    fn parts(self) -> &'static [Part] {
+        match self.features {
+            Features::None => &Part::ALL,
+            Features::NoHot => &[Part::Contract],
+            Features::All => &[Part::Contract, Part::Memory],
+        }
     }
 
     fn arguments(self) -> [String; 4] {
@@ -83,14 +113,18 @@ impl Part {
 }
 
 /// The two over-provisionings between which real drives lie. A capacity of 256 GiB is beyond every
-/// cache; 4 GiB is what fits into a minute of CI, and says little about memory.
-fn parameters(small: bool) -> [Parameters; 2] {
+/// cache; 4 GiB is what fits into a minute of CI, and says little about memory. Each once with the
+/// features of named drives off, and with them on.
+fn parameters(small: bool) -> [[Parameters; 3]; 2] {
     let (capacity, superblock) = if small { (4, 1_024) } else { (256, 4_096) };
-    [7, 28].map(|over_provisioning| Parameters {
-        capacity,
-        over_provisioning,
-        superblock,
-        fills: 3,
+    [7, 28].map(|over_provisioning| {
+        [Features::None, Features::NoHot, Features::All].map(|features| Parameters {
+            capacity,
+            over_provisioning,
+            superblock,
+            fills: 3,
+            features,
+        })
     })
 }
 
@@ -106,47 +140,85 @@ fn run(context: &BenchContext<'_>) -> Result<Measured> {
     }
     let program = build(context, &source)?;
     let mut cases = Vec::new();
-    for parameters in parameters(context.small) {
-        cases.extend(measure_drive(context, &program, parameters)?);
+    for drives in &parameters(context.small) {
+        cases.extend(measure_drives(context, &program, drives)?);
     }
     Ok(Measured::Cases(cases))
 }
 
-/// Measures what is wanted of one drive; ours and the peer's in turns.
-fn measure_drive(
+/// A drive under measurement.
+struct Measuring {
+    parameters: Parameters,
+    drive: contract::WarmDrive,
+    contract: Side,
+    alone: Side,
+}
+
+impl Measuring {
+    fn wants(&self, context: &BenchContext<'_>, part: Part) -> bool {
+        is_wanted(context, self.parameters, part)
+    }
+}
+
+fn is_wanted(context: &BenchContext<'_>, parameters: Parameters, part: Part) -> bool {
+    parameters.parts().contains(&part) && part.is_wanted(parameters, context.case)
+}
+
+/// Measures what is wanted of the drives of one over-provisioning, all of them in turns with one
+/// peer.
+fn measure_drives(
     context: &BenchContext<'_>,
     program: &Path,
-    parameters: Parameters,
+    drives: &[Parameters],
 ) -> Result<Vec<Case>> {
-    let wanted = |part: Part| part.is_wanted(parameters, context.case);
-    if !Part::ALL.into_iter().any(wanted) {
-        return Ok(Vec::new());
-    }
-    let mut drive = contract::WarmDrive::warm(parameters)?;
-    let memory = drive.memory();
-    let (mut ours, mut alone, mut peer) = (Side::default(), Side::default(), Side::default());
+    let wanted =
+        drives.iter().filter(|it| Part::ALL.iter().any(|part| is_wanted(context, **it, *part)));
+    let warm = |&parameters: &Parameters| {
+        let drive = contract::WarmDrive::warm(parameters)?;
+        let (contract, alone) = (Side::default(), Side::default());
+        anyhow::Ok(Measuring { parameters, drive, contract, alone })
+    };
+    let mut measured = wanted.map(warm).collect::<Result<Vec<_>>>()?;
+    let speeds = [Part::Contract, Part::Alone];
+    let needs_peer = measured.iter().any(|it| speeds.iter().any(|part| it.wants(context, *part)));
+    let mut peer = Side::default();
     for _ in 0..context.repetitions {
-        if wanted(Part::Contract) {
-            drive.measure(&mut ours)?;
+        for it in &mut measured {
+            if it.wants(context, Part::Contract) {
+                it.drive.measure(&mut it.contract)?;
+            }
         }
-        if wanted(Part::Contract) || wanted(Part::Alone) {
-            measure(context, program, parameters, &mut peer)?;
+        if needs_peer {
+            measure(context, program, drives[0], &mut peer)?;
         }
-        if wanted(Part::Alone) {
-            drive.measure_alone(&mut alone)?;
+        for it in &mut measured {
+            if it.wants(context, Part::Alone) {
+                it.drive.measure_alone(&mut it.alone)?;
+            }
         }
     }
-    let case = |part: Part, unit, ours, peer| {
-        let name = part.of(parameters);
-        wanted(part).then(|| Case { name, unit, ours: Some(ours), peer, ..Case::default() })
+    let mut cases = Vec::new();
+    for it in measured {
+        cases.extend(cases_of(context, it, &peer)?);
+    }
+    Ok(cases)
+}
+
+/// What is wanted of a drive that was measured; at last it is trimmed.
+fn cases_of(context: &BenchContext<'_>, it: Measuring, peer: &Side) -> Result<Vec<Case>> {
+    let parameters = it.parameters;
+    let case = |part: Part, unit, ours, peer: Option<&Side>| {
+        let (name, peer) = (part.of(parameters), peer.cloned());
+        let case = Case { name, unit, ours: Some(ours), peer, ..Case::default() };
+        is_wanted(context, parameters, part).then_some(case)
     };
     let mut cases = vec![
-        case(Part::Contract, "Mwrites/s", ours, Some(peer.clone())),
-        case(Part::Alone, "Mwrites/s", alone, Some(peer)),
-        case(Part::Memory, "B/unit", memory, None),
+        case(Part::Contract, "Mwrites/s", it.contract, Some(peer)),
+        case(Part::Alone, "Mwrites/s", it.alone, Some(peer)),
+        case(Part::Memory, "B/unit", it.drive.memory(), None),
     ];
-    if wanted(Part::Trim) {
-        cases.push(case(Part::Trim, "s", drive.trim_all()?, None));
+    if is_wanted(context, parameters, Part::Trim) {
+        cases.push(case(Part::Trim, "s", it.drive.trim_all()?, None));
     }
     Ok(cases.into_iter().flatten().collect())
 }
@@ -193,7 +265,7 @@ fn measure(
 /// What the yardstick printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Printed {
-    /// Host writes a second in steady state, in millions.
+    /// Host writes a second of processor time in steady state, in millions.
     host_writes: f64,
     /// Flash writes over host writes.
     write_amplification: f64,
@@ -203,10 +275,11 @@ struct Printed {
 fn parse(printed: &str) -> Result<Printed> {
     let words: Vec<&str> = printed.split_whitespace().collect();
     let steady = words.iter().position(|word| *word == "steady").context("no steady state")?;
-    let host_writes = words.get(steady + 1).context("no speed")?;
-    if words.get(steady + 2) != Some(&"Mhost/s") {
-        bail!("the speed is not in Mhost/s");
+    if words.get(steady + 2..steady + 4) != Some(&["Mhost/s", "(cpu"]) {
+        bail!("the speed is not in Mhost/s, with that of processor time behind it");
     }
+    let host_writes = words.get(steady + 4).and_then(|it| it.strip_suffix(')'));
+    let host_writes = host_writes.context("no speed")?;
     let write_amplification =
         words.iter().find_map(|word| word.strip_prefix("WA=")).context("no write amplification")?;
     Ok(Printed {

@@ -91,11 +91,15 @@ impl Loaded<'_, '_> {
                 None => *sustained.insert(self.precondition(span)?),
             };
             rates.sort_by(|a, b| a.per_second(known).total_cmp(&b.per_second(known)));
-            let lowest = rates[0].per_second(known);
-            if lowest > known * BEYOND {
+            let (lowest, beside) = (rates[0].per_second(known), self.method.reads);
+            if lowest + beside as f64 > known * BEYOND {
+                let beside = match beside {
+                    0 => String::new(),
+                    reads => format!(" with `reads={reads}` beside it"),
+                };
                 let reason = format!(
-                    "its lowest rate, {}, is beyond what the drive sustains, {} accesses a second \
-                     of this mix; give lower `rates`, or shares as `50%`",
+                    "its lowest rate, {}{beside}, is beyond what the drive sustains, {} accesses a \
+                     second of this mix; give lower `rates`, or shares as `50%`, or fewer `reads`",
                     count(rounded(lowest)),
                     count(rounded(known))
                 );

@@ -146,3 +146,22 @@ fn nothing_in_a_table_is_a_formula_and_numbers_stay_numbers() {
         assert_eq!(row[8], "-1.5");
     }
 }
+
+#[test]
+fn verdicts_come_in_the_order_of_the_drives() {
+    let record = three_drives();
+    let order = DriveOrder::by("delete-stall", &[Some(&record)]).unwrap();
+    let drives = |name: &str, column: usize| {
+        let (_, text) =
+            csv_in_order(&record, 0, &order).into_iter().find(|it| it.0 == name).unwrap();
+        let rows = parse(&text).into_iter().skip(1);
+        let mut drives: Vec<String> =
+            rows.map(|row| row[column].trim_start_matches("sim:").to_owned()).collect();
+        drives.dedup();
+        drives
+    };
+    let ordered = drives("verdicts.csv", 0);
+    assert_eq!(ordered, drives("figures.csv", 2));
+    let plain: Vec<&str> = record.advice.iter().map(|card| card.target.as_str()).collect();
+    assert!(ordered.len() == 3 && ordered != plain, "{ordered:?}");
+}

@@ -1,5 +1,6 @@
 use trimbench_core::Caveat;
 use trimbench_results::Verdict;
+use trimbench_results::cards::cards;
 
 use super::*;
 use crate::testing::three_drives;
@@ -10,7 +11,8 @@ fn each_figure_is_a_case_and_what_is_invalid_is_an_error() {
     let text = junit(&[("run", &record)], &[]);
     assert!(text.starts_with(JUNIT_MARK) && text.ends_with("</testsuites>\n"));
     let figures: Vec<_> = record.sessions.iter().flat_map(|session| &session.figures).collect();
-    let drives = cards(&record).len();
+    let drives = record.advice.len();
+    assert_eq!(drives, 3);
     assert_eq!(text.matches("<testcase ").count(), figures.len() + drives);
     assert_eq!(text.matches("</testcase>").count(), figures.len() + drives);
     let invalid = record.sessions.iter();
@@ -55,6 +57,7 @@ fn a_record_of_invalid_figures_has_no_answer_in_any_format_and_says_why() {
         figure.caveat(Caveat::WindowTooShort);
         figure.verdict = Some(Verdict::DiffersFromPlacebo);
     }
+    record.advice = cards(&record);
     let again = "is invalid, so it did not count: measure it again";
     let title = "not enough is known for an answer";
     let (_, csv) = crate::csv(&record).pop().unwrap();

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use trimbench_core::Caveat;
 use trimbench_results::chart::{LabelledSession, is_noise};
 use trimbench_results::number::{count, significant};
-use trimbench_results::{Figure, Interval};
+use trimbench_results::{Figure, Interval, NOT_FINISHED};
 
 use super::code;
 use crate::csv::caveat_ids;
@@ -118,7 +118,9 @@ pub(super) fn of_method(method: &str, sessions: &[LabelledSession<'_>]) -> Marku
                             } @else {
                                 td colspan="5" {
                                     @if session.finished { "no headline could be computed" }
-                                    @else { "not finished: its other figures say how far it got" }
+                                    @else {
+                                        (NOT_FINISHED) ": its other figures say how far it got"
+                                    }
                                 }
                                 td.state { (session.state) }
                                 td {}

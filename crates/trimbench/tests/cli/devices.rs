@@ -14,7 +14,10 @@ pub(crate) const QUICK: [(&str, &[&str]); 7] = [
     ("idle-trim", &["repetitions=1", "rest=0"]),
     ("recovery", &["rest=0"]),
     ("steady-state", &["round-time=100ms", "precondition=100%", "rest=0"]),
-    ("latency-under-load", &["rates=50%", "warm-up=0", "rate-time=200ms"]),
+    (
+        "latency-under-load",
+        &["rates=50%", "trim-rate=0,10", "trim-chunk=64KiB", "warm-up=0", "rate-time=200ms"],
+    ),
     ("trim-integrity", &["region=4MiB"]),
     ("settle", &["window=100ms", "slice=5ms", "rest=0"]),
 ];

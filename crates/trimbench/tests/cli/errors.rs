@@ -64,6 +64,47 @@ fn wrong_values_say_what_would_be_right() {
 }
 
 #[test]
+fn rates_that_nobody_can_offer_are_usage_errors() {
+    let hint = "hint: see `trimbench list methods --explain latency-under-load`";
+    for rate in ["0", "-5", "0%", "201%", "20000000", "many"] {
+        let set = format!("rates={rate}");
+        let said = format!("option `rates` of `latency-under-load`: `{rate}` is neither a share");
+        let range = "nor a rate of 1 to 10000000 accesses a second";
+        check(&["run", "latency-under-load", "--set", &set], 2, &[&said, range, hint]);
+    }
+    for (rate, said) in [("-1", "is not a whole number"), ("100001", "is out of range")] {
+        let set = format!("trim-rate={rate}");
+        let said = format!("option `trim-rate` of `latency-under-load`: `{rate}` {said}");
+        check(&["run", "latency-under-load", "--set", &set], 2, &[&said, "0 to 100000", hint]);
+    }
+}
+
+#[test]
+fn rates_that_the_target_cannot_do_are_refused_with_what_it_can() {
+    let hint = "hint: name another target, or other options";
+    let small = "sim:generic-nvme-tlc,capacity=256MiB";
+    let refused = |set: &[&str], expected: &[&str]| {
+        let folder = tempdir().unwrap();
+        let quick = ["span=all", "warm-up=0", "rate-time=200ms"];
+        let set = quick.iter().chain(set).flat_map(|set| ["--set", set]);
+        let start = ["run", "latency-under-load", "--target", small, "--output", "run"];
+        let arguments: Vec<&str> = start.into_iter().chain(set).collect();
+        let output = trimbench(folder.path(), &arguments);
+        let errors = stderr(&output);
+        assert_eq!(code(&output), Some(3), "{set:?}: {errors}", set = arguments);
+        for text in expected.iter().chain([&hint]) {
+            assert!(errors.contains(text), "no `{text}` in: {errors}");
+        }
+    };
+    let beyond = "is beyond what the drive sustains, ";
+    refused(&["rates=9000000"], &["its lowest rate, 9,000,000, ", beyond, "give lower `rates`"]);
+    let beside = "with `reads=9000000` beside it, ";
+    refused(&["rates=50%", "reads=9000000"], &[beside, beyond, "or fewer `reads`"]);
+    let room = "100000 TRIMs a second of 1MiB discard ";
+    refused(&["trim-rate=100000"], &[room, "more than half of the 256MiB in use"]);
+}
+
+#[test]
 fn absurd_capacities_are_refused_before_anything_is_made() {
     check(&["run", "--capacity", "0"], 2, &["capacity 0B is too small", "larger `--capacity`"]);
     check(&["run", "--capacity", "1PiB"], 2, &["16TiB", "smaller `--capacity`"]);
@@ -170,6 +211,30 @@ fn a_drive_that_fails_midway_keeps_what_was_measured_before() {
     assert!(steps.len() >= 2 && steps.len() < 18, "{} steps", steps.len());
     let report = trimbench(folder.path(), &["report", "run"]);
     assert!(stdout(&report).contains("EIO"), "{}", stdout(&report));
+}
+
+#[test]
+fn a_profile_that_contradicts_its_data_sheet_is_refused() {
+    let folder = tempdir().unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/micron-7450-max-800.toml");
+    let good = std::fs::read_to_string(path).unwrap();
+    let text = good.replacen("value = 530000", "value = 1200000", 1);
+    assert_ne!(text, good);
+    std::fs::write(folder.path().join("drive.toml"), text).unwrap();
+    let list = ["list", "profiles", "--explain", "./drive.toml"];
+    for arguments in [&small(&["--target", "sim:./drive.toml"])[..], &list] {
+        let output = trimbench(folder.path(), arguments);
+        let errors = stderr(&output);
+        assert_eq!(code(&output), Some(2), "{arguments:?}: {errors}");
+        for text in [
+            "./drive.toml",
+            "`host.command` contradicts `data_sheet.random_reads`",
+            "the data sheet has 1200000 a second: less by more than a factor of 1.5",
+            "correct one of them",
+        ] {
+            assert!(errors.contains(text), "no `{text}` in: {errors}");
+        }
+    }
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn the_time_is_foretold_by_that_of_an_earlier_run() {
     let plan = stdout(&told);
     let line = plan.lines().find(|line| line.trim_start().starts_with("time")).unwrap();
     let seconds: f64 = line.split_whitespace().nth(2).unwrap().parse().unwrap();
-    assert!(line.ends_with("as before"), "{line}");
+    assert!(line.ends_with("as in the earlier run"), "{line}");
     assert!((0.0..1.0).contains(&(seconds - 4.0 * took)), "{line}, of {took} s once");
 
     let elsewhere = run(&["--target", folder.path().to_str().unwrap(), "--dry-run"]);

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use trimbench_results::Step;
 
-use super::{AMPLIFICATION_MOST, COURSES, Course, DRIVES, KEPT, courses, other, read};
+use super::{AMPLIFICATION_MOST, COURSES, Course, DRIVES, KEPT, courses, other, read, steady};
 use crate::acceptance::Form;
 use crate::acceptance::planted::{Planted, failing, record, session};
 
@@ -60,6 +60,13 @@ fn rounds_like_the_tenths_hold_and_others_do_not() {
         let found = failed(&text(), Form::Full, of((judge.most + 0.001).exp()));
         assert_eq!(found, [format!("{}: the worst course that is predicted", judge.drive)]);
     }
+}
+
+#[test]
+fn a_note_has_the_speed_of_the_last_fifth() {
+    let tenths = [900.0, 100.0, 100.0, 100.0, 200.0, 100.0, 100.0, 100.0, 100.0, 200.0];
+    let logs = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.1_f64.ln(), 0.9_f64.ln()];
+    assert_eq!(steady(&tenths, &logs), "ours 145, real 150 IOPS when steady");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::read;
+use crate::acceptance::Form;
 use crate::acceptance::bench::{CONTRACT, DRIVES};
 use crate::acceptance::planted::{Planted, failing};
 
@@ -26,7 +27,7 @@ fn failed(text: &str) -> Vec<String> {
     let planted = Planted::new();
     let command = format!("cargo xtask bench ssd --case '{}'", DRIVES[1]);
     planted.capture_of(("bench", &command, 20.0), 0, text);
-    let findings = read(&planted.raw()).unwrap();
+    let findings = read(&planted.raw_of(Form::Short)).unwrap();
     assert_eq!(findings.len(), 6);
     failing(&findings).into_iter().map(str::to_owned).collect()
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use rustix::fs::OFlags;
-use rustix::time::{ClockId, clock_gettime};
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, Bytes, Data, Instant, Interrupt, Nanos, Ppm, Status, Target as _,
@@ -20,6 +19,7 @@ use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget};
 use trimbench_results::{LatencyHistogram, Quantile};
 
 use super::{BlockRun, Load};
+use crate::bench::cpu_time;
 use crate::process;
 
 /// Bytes of a command.
@@ -109,11 +109,4 @@ impl trimbench_core::Workload for Nothing {
     }
 
     fn completed(&mut self, _: &BlockCommand, _: Instant) {}
-}
-
-/// User and system time of this process so far.
-fn cpu_time() -> Nanos {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    Nanos::from_secs(part(time.tv_sec)) + Nanos(part(time.tv_nsec))
 }

@@ -14,9 +14,13 @@ use trimbench_engine::runner::Single;
 use trimbench_engine::workload::{ClosedLoop, RandomAccess};
 use trimbench_engine::{DeviceArea, Runner, Sample};
 use trimbench_results::{LatencyHistogram, Quantile};
-use trimbench_ssd::{Geometry, NandTiming, Profile, Ssd, SsdConfig};
+use trimbench_ssd::{
+    GcConfig, Geometry, HostInterface, NandTiming, Profile, Ssd, SsdConfig, SuspendConfig,
+    TrimArbitration, TrimConfig, TrimMode, VictimPolicy, WriteStreamsConfig,
+};
 
-use super::{Parameters, Side};
+use super::{Features, Parameters, Side};
+use crate::bench::cpu_time;
 
 /// Commands outstanding, as in the yardstick.
 const QUEUE_DEPTH: u32 = 32;
@@ -64,13 +68,12 @@ impl WarmDrive {
 
     /// The same as [`Self::measure`] with nothing but the model and its clock: no runner, no
     /// workload, no histogram.
-    #[expect(clippy::disallowed_types, reason = "wall time is what is measured")]
     pub(super) fn measure_alone(&mut self, side: &mut Side) -> Result<()> {
         let mut rng = self.rng.split(&format!("alone {}", side.values.len()));
         let units = self.target.model().inner().config().exported_units();
         let counters = self.target.model().inner().counters();
         let (mut out, mut under_way) = (Vec::new(), 0);
-        let started = WallClock::now();
+        let started = cpu_time();
         for number in 0..WRITES {
             while under_way == QUEUE_DEPTH as usize {
                 self.target.reap(Instant::NEVER, &mut out);
@@ -82,7 +85,7 @@ impl WarmDrive {
             self.target.submit(Tag(narrow(number)), write)?;
             under_way += 1;
         }
-        let elapsed = started.elapsed().as_secs_f64();
+        let elapsed = cpu_time().saturating_sub(started).seconds();
         while under_way > 0 {
             self.target.reap(Instant::NEVER, &mut out);
             under_way -= out.len();
@@ -125,7 +128,6 @@ impl WarmDrive {
     }
 
     /// Writes at random for a while and notes the speed.
-    #[expect(clippy::disallowed_types, reason = "wall time is what is measured")]
     pub(super) fn measure(&mut self, side: &mut Side) -> Result<()> {
         let area = DeviceArea {
             start: Bytes(0),
@@ -140,9 +142,9 @@ impl WarmDrive {
         let mut observer = |sample: &Sample<BlockCommand>| latencies.record(sample.latency());
         let mut runner = Runner::new(Interrupt::default());
         let counters = self.target.model().inner().counters();
-        let (started, virtual_start) = (WallClock::now(), self.target.now());
+        let (started, virtual_start) = (cpu_time(), self.target.now());
         runner.run_until(&mut self.target, &mut writes, &mut observer, Instant::NEVER)?;
-        let elapsed = started.elapsed().as_secs_f64();
+        let elapsed = cpu_time().saturating_sub(started).seconds();
         let virtual_time = self.target.now() - virtual_start;
         let amplification = self.target.model().inner().counters().waf_since(&counters);
         let tail = latencies.percentile(Quantile::P99_9).unwrap_or(Nanos::ZERO);
@@ -175,8 +177,17 @@ fn unit_range(first: u64, count: u64) -> Result<LbaRange> {
     range.context("a range of whole blocks")
 }
 
-/// The yardstick's numbers.
+/// The yardstick's numbers, with all features or without.
 fn config(parameters: Parameters) -> SsdConfig {
+    let config = yardstick(parameters);
+    match parameters.features {
+        Features::None => config,
+        Features::NoHot => all_on(config, false),
+        Features::All => all_on(config, true),
+    }
+}
+
+fn yardstick(parameters: Parameters) -> SsdConfig {
     let base = Profile::built_in("plain-nvme-tlc").expect("a built-in profile").config;
     let superblock = Bytes(u64::from(parameters.superblock) * UNIT);
     let programs = superblock.0 / 65_536;
@@ -199,12 +210,57 @@ fn config(parameters: Parameters) -> SsdConfig {
             suspend: None,
         },
         write_buffer: Bytes::mib(16),
-        host: trimbench_ssd::HostInterface {
+        host: HostInterface {
             queue_depth: QUEUE_DEPTH,
             command: Nanos(700),
             latency: Nanos::from_micros(6),
             ..base.host
         },
         ..base
+    }
+}
+
+/// The same with every key set that is off by default, as far as they go together; the numbers are
+/// about those of `micron-7450-max-800`. Left out is what makes another kind of drive: an SLC
+/// cache, compression and a mapping cache.
+fn all_on(config: SsdConfig, separate_hot: bool) -> SsdConfig {
+    SsdConfig {
+        power_loss_protection: true,
+        buffer_frees_early: true,
+        metadata: Ppm(29_600),
+        nand: NandTiming {
+            suspend: Some(SuspendConfig {
+                program: Nanos::from_micros(20),
+                erase: Nanos::from_micros(100),
+                resume: Nanos::from_micros(20),
+                reads_max: 1_000,
+                slice: Nanos::from_micros(130),
+                collector: Some(Nanos::from_micros(400)),
+                channel: true,
+            }),
+            ..config.nand
+        },
+        host: HostInterface { jitter: Nanos::from_micros(1), ..config.host },
+        trim: TrimConfig {
+            mode: TrimMode::Queued,
+            arbitration: TrimArbitration::ReadsFirst,
+            uncharged: Bytes::mib(1_024),
+            per_gib_mapped: Nanos::from_micros(1_100),
+            latency: Nanos::from_micros(100),
+            tail_chance: Ppm(50_000),
+            tail_per_gib: Nanos::from_micros(800),
+            granularity: Bytes(64 << 10),
+            ..config.trim
+        },
+        gc: GcConfig {
+            policy: VictimPolicy::CostBenefitRoot,
+            separate_hot,
+            read: Some(Nanos::from_micros(128)),
+            read_bytes: Some(Bytes(16 << 10)),
+            burst: Some(Bytes(config.geometry.superblock.0 / 2)),
+            ..config.gc
+        },
+        write_streams: Some(WriteStreamsConfig { count: 8, switch: Nanos::from_micros(1) }),
+        ..config
     }
 }

@@ -7,7 +7,7 @@ const LINE: &str = "VAR=1 SEL=0 PF=32 TIMING=1 THP=1  4 GiB OP=7% Np=1024 NB=109
 
 #[test]
 fn speed_and_amplification_are_read() {
-    let printed = Printed { host_writes: 24.83, write_amplification: 7.7294 };
+    let printed = Printed { host_writes: 24.90, write_amplification: 7.7294 };
     assert_eq!(parse(LINE).unwrap(), printed);
 }
 
@@ -17,25 +17,38 @@ fn output_that_was_cut_off_or_is_another_is_an_error() {
     assert!(parse(cut).unwrap_err().to_string().contains("amplification"));
     assert!(parse("").is_err());
     assert!(parse(&LINE.replace("Mhost/s", "khost/s")).is_err());
-    assert!(parse(&LINE.replace("24.83", "nothing")).is_err());
+    assert!(parse(&LINE.replace("(cpu 24.90) ", "")).is_err());
+    assert!(parse(&LINE.replace("24.90)", "nothing)")).is_err());
 }
 
 #[test]
 fn both_over_provisionings_are_measured_at_either_size() {
-    assert_eq!(parameters(true).map(Parameters::name), ["4 GiB, OP 7 %", "4 GiB, OP 28 %"]);
-    assert_eq!(parameters(false)[0].arguments(), ["256", "7", "4096", "3"]);
+    let names = parameters(true).map(|drives| drives.map(Parameters::name));
+    let of_7 = ["4 GiB, OP 7 %", "4 GiB, all but hot, 7 % OP", "4 GiB, all on, 7 % OP"];
+    let of_28 = ["4 GiB, OP 28 %", "4 GiB, all but hot, 28 % OP", "4 GiB, all on, 28 % OP"];
+    assert_eq!(names, [of_7, of_28]);
+    for drives in parameters(false) {
+        assert_eq!(drives[0].arguments(), drives[2].arguments(), "they have one peer");
+    }
+    assert_eq!(parameters(false)[0][0].arguments(), ["256", "7", "4096", "3"]);
 }
 
 #[test]
 fn a_case_is_chosen_by_any_part_of_its_name() {
     let chosen = |case| {
-        let all = parameters(false).map(|it| Part::ALL.map(|part| (it, part)));
-        let wanted = all.into_iter().flatten().filter(|(it, part)| part.is_wanted(*it, case));
+        let drives = parameters(false).into_iter().flatten();
+        let all = drives.flat_map(|it| it.parts().iter().map(move |part| (it, part)));
+        let wanted = all.filter(|(it, part)| part.is_wanted(*it, case));
         wanted.map(|(it, part)| part.of(it)).collect::<Vec<_>>()
     };
-    assert_eq!(chosen(None).len(), 8);
+    assert_eq!(chosen(None).len(), 14);
     assert_eq!(chosen(Some("OP 7 %")).len(), 4);
-    assert_eq!(chosen(Some("memory")), ["256 GiB, OP 7 %, memory", "256 GiB, OP 28 %, memory"]);
+    assert_eq!(chosen(Some("GiB, OP")).len(), 8);
+    assert_eq!(
+        chosen(Some("TRIM")),
+        ["256 GiB, OP 7 %, TRIM of all", "256 GiB, OP 28 %, TRIM of all"]
+    );
+    assert_eq!(chosen(Some("all on, 7 %")).len(), 2);
     let one = "256 GiB, OP 28 %, through the contract";
     assert_eq!(chosen(Some(one)), [one]);
     assert_eq!(chosen(Some("4 KiB")), Vec::<String>::new());

@@ -1,7 +1,7 @@
 //! What a run has no answer to: methods that were left out, sessions that did not end, questions
 //! that no figure answers, methods that contradict each other. Each is said once.
 
-use trimbench_results::{RunRecord, Session};
+use trimbench_results::{NOT_BEGUN, NOT_FINISHED, RunRecord, Session};
 
 use super::Judged;
 use crate::style::Style;
@@ -89,8 +89,7 @@ fn unfinished(record: &RunRecord, style: Style) -> Vec<String> {
     let rest = record.plan.iter().skip(record.sessions.len());
     let rest = rest.map(|plan| name(&plan.method, &plan.target));
     let mut lines = Vec::new();
-    for (what, names) in [("not finished", open.collect::<Vec<_>>()), ("not begun", rest.collect())]
-    {
+    for (what, names) in [(NOT_FINISHED, open.collect::<Vec<_>>()), (NOT_BEGUN, rest.collect())] {
         let more = match names.len() {
             0 => continue,
             1 => String::new(),
