@@ -56,7 +56,7 @@ pub(super) const DRIVES: &[ClaimRow] = &[
               (short form: NVMe TLC and SATA)",
         tier: Tier::Evidence,
         short: seconds(50),
-        full: seconds(120),
+        full: seconds(300),
         measure: drives::reviews::measure,
         read: drives::reviews::read,
     },
