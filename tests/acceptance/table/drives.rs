@@ -71,8 +71,8 @@ pub(super) const DRIVES: &[ClaimRow] = &[
               of 1.5 of the reviews' range; what fewer than three drives are known for says so \
               (short form: NVMe TLC and SATA)",
         tier: Tier::Evidence,
-        short: seconds(40),
-        full: seconds(120),
+        short: seconds(50),
+        full: seconds(300),
         measure: drives::reviews::measure,
         read: drives::reviews::read,
     },

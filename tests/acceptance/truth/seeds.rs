@@ -30,7 +30,7 @@ const IDLE: &[&str] = &["ranges=100%", "written=100%", "slice=1ms", "idle-halvin
 const WORK: f64 = 0.2;
 const SHARE: f64 = 0.3;
 /// A drive of 128 superblocks.
-const SMALL: &str = "sim:generic-sata-tlc,capacity=2GiB";
+const SMALL: &str = "sim:plain-nvme-tlc,capacity=2GiB";
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     context.run_well("vertex", "recovery", (VERTEX, &[]))?;
@@ -39,7 +39,7 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
         context.run_well(filesystem, "recovery", (&target, FREE_SPACE))?;
     }
     context.run_well("postponing", "settle", (POSTPONING, IDLE))?;
-    profile_of(context, "generic-sata-tlc")?;
+    profile_of(context, "plain-nvme-tlc")?;
     context.run_well("small", "steady-state", (SMALL, &["trimmed-shares=0"])).map(drop)
 }
 

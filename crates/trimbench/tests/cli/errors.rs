@@ -201,7 +201,7 @@ fn a_run_directory_that_cannot_be_made_is_an_error_before_the_run() {
 #[test]
 fn a_drive_that_fails_midway_keeps_what_was_measured_before() {
     let folder = tempdir().unwrap();
-    let target = "sim:generic-nvme-tlc,eio-from=60s";
+    let target = "sim:generic-nvme-tlc,eio-from=120s";
     let output = trimbench(folder.path(), &small(&["--target", target, "--output", "run"]));
     assert_eq!(code(&output), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains("EIO"), "{}", stderr(&output));
@@ -257,7 +257,7 @@ fn a_profile_file_with_a_mistake_is_named_with_the_place() {
     };
     check("write_buffer =", "write_bufer =", "write_bufer");
     check("\"60us\"", "\"60\"", "no unit");
-    check("channels = { value = 8", "channels = { value = 0", "channels");
+    check("channels = { value = 4", "channels = { value = 0", "channels");
     std::fs::write(folder.path().join("drive.toml"), good).unwrap();
     let arguments = small(&["--target", "sim:./drive.toml", "--output", "run"]);
     let output = trimbench(folder.path(), &arguments);
