@@ -142,7 +142,7 @@ impl Scenario {
             (drive.gc.separate_hot, ", hot data apart"),
             (drive.gc.burst.is_some(), ", bursts"),
             (drive.gc.pace > Nanos::ZERO, ", paced"),
-            (drive.gc.level_every > 0, ", levelled"),
+            (drive.gc.level_every.is_some(), ", levelled"),
             (drive.buffer_overwrites, ", absorbing"),
             (drive.nand.suspend.is_some(), ", suspending"),
             (drive.trim.background_bound.is_some(), ", bounded backlog"),

@@ -217,12 +217,13 @@ settings! {
         pub buffer_frees_early: bool = "drive.buffer_frees_early", default_to("false"),
             true_false();
         /// a write replaces older data of the same unit that is in the buffer and whose program has
-        /// not begun: they are not programmed. Each unit is looked up first
+        /// not begun: the older data are not programmed. Not in a drive that compresses. Each unit
+        /// is looked up first, which takes computing time
         pub buffer_overwrites: bool = "drive.buffer_overwrites", default_to("false"),
             true_false();
         /// metadata and parity that are programmed beside everything else, as a share of what
-        /// `drive.metadata_of` says. The drive counts them in what it says that it has written; their time is part of
-        /// `nand.program`, and their space none of the over-provisioning
+        /// `drive.metadata_of` says. The drive counts them in what it says that it has written;
+        /// their time is part of `nand.program`, and their space none of the over-provisioning
         pub metadata: Ppm = "drive.metadata", default_to("0"), described("at most 100%");
         /// what `drive.metadata` is a share of
         pub metadata_of: MetadataOf = "drive.metadata_of", default_to("programs"), named();

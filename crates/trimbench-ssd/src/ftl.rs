@@ -49,8 +49,6 @@ pub(crate) struct Ftl {
     /// Units of a program group, less one: groups begin where `unit & mask == 0`, or where a drive
     /// compresses, maybe anywhere.
     group_mask: u32,
-    /// Whether writes replace older data in the buffer.
-    absorbs: bool,
     /// Whether the choice between the two may have changed since it was made.
     reconsider: bool,
 }
@@ -100,7 +98,9 @@ impl Ftl {
         }
         Self {
             mapping,
-            buffer: WriteBuffer::new(index(groups)).freeing_early(config.buffer_frees_early),
+            buffer: WriteBuffer::new(index(groups))
+                .freeing_early(config.buffer_frees_early)
+                .absorbing(config.buffer_overwrites),
             gc: GarbageCollector::new(config),
             frontier: Frontier::default(),
             parked: Frontier::default(),
@@ -115,7 +115,6 @@ impl Ftl {
                 None if config.gc.separate_hot => Streams::Hot,
                 None => Streams::One,
             },
-            absorbs: config.buffer_overwrites,
             reconsider: false,
         }
     }
@@ -129,7 +128,7 @@ impl Ftl {
         (nand, now): (&Nand, Instant),
         counters: &mut DriveCounters,
     ) {
-        if self.absorbs && self.absorb(lpn, now, counters) {
+        if self.buffer.absorbs() && self.absorb(lpn, now, counters) {
             return;
         }
         let separates = matches!(self.streams, Streams::Hot);

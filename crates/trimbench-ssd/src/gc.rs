@@ -137,8 +137,8 @@ pub(crate) struct GarbageCollector {
     pace: Nanos,
     /// When the next write may be acknowledged that is paced.
     paced_at: Instant,
-    /// Collections from one that levels wear to the next, 0 for never; and how many there were.
-    level_every: u32,
+    /// Collections from one that levels wear to the next, and how many there were since.
+    level_every: Option<u32>,
     since_levelled: u32,
     /// What waits for its burst; `None`: each group of the host pays its share of everything.
     bursts: Option<Bursts>,
@@ -232,10 +232,9 @@ impl GarbageCollector {
 
     /// Whether the next collection is one that levels wear.
     fn levels_wear(&mut self) -> bool {
-        self.since_levelled += 1;
-        let levels = self.level_every > 0 && self.since_levelled >= self.level_every;
-        self.since_levelled *= u32::from(!levels);
-        levels
+        let Some(every) = self.level_every else { return false };
+        self.since_levelled = (self.since_levelled + 1) % every;
+        self.since_levelled == 0
     }
 
     /// How many operations of the debt one of `groups_left` program groups of the host owes: it

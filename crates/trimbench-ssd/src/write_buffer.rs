@@ -57,6 +57,8 @@ pub(crate) struct WriteBuffer {
     places: Vec<Place>,
     /// Whether a place is free when the program of its group begins.
     frees_early: bool,
+    /// Whether writes replace older data in it.
+    absorbs: bool,
     /// Where the data of all writes so far go to.
     placed: Position,
     /// What of it has a time.
@@ -83,6 +85,7 @@ impl WriteBuffer {
         Self {
             places: vec![empty; groups],
             frees_early: false,
+            absorbs: false,
             placed: Position::default(),
             arrived: Position::default(),
             left: 0,
@@ -96,6 +99,16 @@ impl WriteBuffer {
     /// The same, whose places are free when programs begin.
     pub(crate) fn freeing_early(self, frees_early: bool) -> Self {
         Self { frees_early, ..self }
+    }
+
+    /// The same, in which writes replace older data.
+    pub(crate) fn absorbing(self, absorbs: bool) -> Self {
+        Self { absorbs, ..self }
+    }
+
+    #[inline]
+    pub(crate) fn absorbs(&self) -> bool {
+        self.absorbs
     }
 
     /// A group is begun.
@@ -190,8 +203,9 @@ impl WriteBuffer {
     /// Everything that left for the flash is there, and nothing waits; an open group stays open.
     pub(crate) fn settle(&mut self) {
         let open = Position { begun: self.placed.begun - self.placed.full, full: 0 };
-        let fresh = Self::new(self.places.len()).freeing_early(self.frees_early);
-        *self = Self { placed: open, arrived: open, ..fresh };
+        let (frees_early, absorbs) = (self.frees_early, self.absorbs);
+        let fresh = Self::new(self.places.len());
+        *self = Self { placed: open, arrived: open, frees_early, absorbs, ..fresh };
     }
 
     /// When all data up to `position` are durable; `None` while some of them have not left.

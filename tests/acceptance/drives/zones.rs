@@ -179,6 +179,10 @@ struct Compared<'a> {
     residual: f64,
     /// IOPS of the last fifth, ours and the real ones.
     steady: String,
+    /// The logarithm of the factor that brings ours to the real rate on average, and what is left
+    /// after it: how far the course's shape is off, which is what the pattern explains.
+    factor: f64,
+    after: f64,
     /// Write amplification over the last fifth, and without TRIM.
     amplification: f64,
     untrimmed: Option<f64>,
@@ -194,6 +198,7 @@ impl<'a> Compared<'a> {
             SEEDS as f64 / iops.map(|iops| 1.0 / iops).sum::<f64>()
         });
         let logs: Vec<f64> = ours.zip(&run.tenths).map(|(ours, real)| (ours / real).ln()).collect();
+        let factor = logs.iter().sum::<f64>() / logs.len() as f64;
         let amplifications: Option<Vec<f64>> = seeds.iter().map(|it| last_fifth(it)).collect();
         let amplifications = amplifications.context("the drive counts what it programs")?;
         let untrimmed = match run.amplification {
@@ -205,6 +210,8 @@ impl<'a> Compared<'a> {
             name: run.name(index, 1),
             residual: residual(&logs, 0.0),
             steady: steady(&run.tenths, &logs),
+            factor,
+            after: residual(&logs, factor),
             amplification: amplifications.iter().sum::<f64>() / SEEDS as f64,
             untrimmed,
         })
@@ -226,7 +233,10 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
         if let Some(worst) = of().max_by(|one, other| one.residual.total_cmp(&other.residual)) {
             let what = format!("{}: the worst course of zones with TRIM", drive.name);
             let notes = of().map(|it| {
-                let mut note = format!("{}: {}", it.run.zones(), short(it.residual));
+                let (residual, after) = (short(it.residual), short(it.after));
+                let by = short(it.factor.exp());
+                let mut note =
+                    format!("{}: {residual}, {after} after a factor of {by}", it.run.zones());
                 if it.run.amplification.is_none() {
                     let _ = write!(note, ", write amplification {}", short(it.amplification));
                 }

@@ -143,7 +143,7 @@ pub(super) fn collection(rng: &mut Rng, it: &mut Scenario) {
     let groups = scaled(rng, 1, 4 * drive.geometry.superblock.0 / program);
     gc.burst = rng.chance(HALF).then_some(Bytes(groups * program));
     gc.pace = if rng.chance(QUARTER) { micros(rng, 1, 1_000) } else { Nanos::ZERO };
-    gc.level_every = if rng.chance(HALF) { narrow(scaled(rng, 2, 64)) } else { 0 };
+    gc.level_every = rng.chance(HALF).then(|| narrow(scaled(rng, 2, 64)));
     if plain && gc.policy == VictimPolicy::CostBenefit && rng.chance(HALF) {
         gc.policy = VictimPolicy::CostBenefitRoot;
     }

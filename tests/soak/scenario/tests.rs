@@ -43,7 +43,7 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("pages {}", drive.gc.read_bytes.is_some()));
         seen.insert(format!("reads of its own {}", drive.gc.read.is_some()));
         seen.insert(format!("paces {}", drive.gc.pace > Nanos::ZERO));
-        seen.insert(format!("levels {}", drive.gc.level_every > 0));
+        seen.insert(format!("levels {}", drive.gc.level_every.is_some()));
         seen.insert(format!("roots {}", drive.gc.policy == VictimPolicy::CostBenefitRoot));
         seen.insert(format!("absorbs {}", drive.buffer_overwrites));
         seen.insert(format!("frees early {}", drive.buffer_frees_early));

@@ -103,18 +103,23 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
         compression: None,
         mapping_cache: None,
         write_streams: None,
-        gc: GcConfig {
-            policy: VictimPolicy::Greedy,
-            separate_hot: false,
-            read: None,
-            burst: None,
-            pace: Nanos::ZERO,
-            level_every: 0,
-            read_bytes: None,
-            idle_after: Nanos::from_millis(100),
-            idle_free_target: Ppm(20_000),
-            idle_valid_max: Ppm(500_000),
-        },
+        gc: collector(),
+    }
+}
+
+/// It collects greedily, and in advance when idle.
+fn collector() -> GcConfig {
+    GcConfig {
+        policy: VictimPolicy::Greedy,
+        separate_hot: false,
+        read: None,
+        burst: None,
+        pace: Nanos::ZERO,
+        level_every: None,
+        read_bytes: None,
+        idle_after: Nanos::from_millis(100),
+        idle_free_target: Ppm(20_000),
+        idle_valid_max: Ppm(500_000),
     }
 }
 

@@ -85,9 +85,9 @@ settings! {
         /// holds one rate however much the flash could do
         pub pace: Nanos = "collector.pace", default_to("0"), described("at most 1s");
         /// every so many collections one takes the superblock that was erased least often, whatever
-        /// it holds (static wear levelling); 0: never
-        pub level_every: u32 = "collector.level_every", default_to("0"),
-            described("0, or at least 2");
+        /// it holds (static wear levelling); where it is not set, never
+        pub level_every: Option<u32> = "collector.level_every", Absent,
+            optional(described("at least 2"));
         /// idle time of the host before garbage collection works in advance
         pub idle_after: Nanos = "collector.idle_after", Required, described("at most 1h");
         /// in idle time, collects until this share of all superblocks is free
@@ -111,10 +111,10 @@ impl GcConfig {
         }
         require(self.pace <= PACE_MAX, "collector.pace", self.pace, "at most 1s")?;
         require(
-            self.level_every != 1,
+            self.level_every.is_none_or(|every| every >= 2),
             "collector.level_every",
-            self.level_every,
-            "0, or at least 2: a collector that only levels frees nothing",
+            self.level_every.unwrap_or_default(),
+            "at least 2: a collector that only levels frees nothing",
         )?;
         let program = config.geometry.program_bytes.0;
         require(

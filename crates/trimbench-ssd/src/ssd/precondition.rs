@@ -67,7 +67,7 @@ impl Ssd {
         for change in changes {
             match change {
                 PreconditionStep::Write(lpn) => {
-                    flash.write(lpn, percent, (&resting, now), counters)
+                    flash.write(lpn, percent, (&resting, now), counters);
                 }
                 PreconditionStep::Discard(lpn) => {
                     counters.discards += 1;

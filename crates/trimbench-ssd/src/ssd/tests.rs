@@ -59,7 +59,7 @@ pub(crate) fn plain() -> SsdConfig {
             read: None,
             burst: None,
             pace: Nanos::ZERO,
-            level_every: 0,
+            level_every: None,
             read_bytes: None,
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),

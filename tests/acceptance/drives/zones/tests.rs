@@ -57,6 +57,34 @@ fn runs_like_the_real_ones_hold_and_others_do_not() {
 }
 
 #[test]
+fn what_is_left_after_a_factor_is_said_beside_the_residual() {
+    // Twice as fast in the first half of the rounds, four times in the second.
+    let planted = Planted::new();
+    let line = "micron-7450-max-800,a,b,predict,800166076416,1,4096,,100 100 100 100 100 100";
+    let text = format!("head\n{line}\n");
+    planted.file(KEPT, text.as_bytes());
+    for seed in 0..=SEEDS {
+        let run = &runs(&text, Form::Full).unwrap()[0];
+        planted.capture(&run.name(0, seed), 0, "");
+        let mut ours = session(&run.drive, &[]);
+        for tenth in 0..6 {
+            let mut step = Step::new(format!("round-{tenth}"), "round");
+            step.measure("iops", if tenth < 3 { 200.0 } else { 400.0 });
+            step.measure("host_written_bytes", 1e9);
+            step.measure("media_written_bytes", 1.5e9);
+            ours.steps.push(step);
+        }
+        planted.record(&format!("{}/run.json", run.name(0, seed)), &record(vec![ours]));
+    }
+    let findings = read(&planted.raw_of(Form::Full)).unwrap();
+    // Half of ln 2 and ln 4; a factor of the root of 8.
+    let said =
+        "2 GiB, 1 at a time: 1.0397, 0.3466 after a factor of 2.8284, write amplification 1.5, ours \
+         400, real 100 IOPS when steady";
+    assert_eq!(findings[0].note, said);
+}
+
+#[test]
 fn drive_and_zones_shrink_with_the_superblocks() {
     let all = runs(&text(), Form::Full).unwrap();
     assert_eq!(all.len(), 20);
