@@ -309,6 +309,7 @@ impl Raw {
     }
 
     /// That of another claim, which was measured as a part of this one.
+    #[must_use]
     pub fn part(&self, id: &str, form: Form) -> Self {
         Self::new(&self.folder.join(id), form)
     }

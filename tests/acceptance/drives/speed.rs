@@ -73,7 +73,7 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
 fn beside(raw: &Raw) -> Result<Vec<Finding>> {
     let bench = Printed::of(raw)?;
     let mut findings = Vec::new();
-    let first = if raw.is_short() { 1 } else { 0 };
+    let first = usize::from(raw.is_short());
     for (drive, ratio_min) in DRIVES.into_iter().zip(OFF_MIN).skip(first) {
         let case = format!("{drive}, {CONTRACT}");
         findings.extend(beside_yardstick(&bench, &case, ratio_min)?);

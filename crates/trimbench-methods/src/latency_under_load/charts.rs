@@ -52,7 +52,7 @@ fn curve(
 }
 
 fn axes() -> (Axis, Axis) {
-    (Axis::log("offered reads and writes a second", ""), Axis::log("response time", "ms"))
+    (Axis::from_zero("offered reads and writes a second", ""), Axis::log("response time", "ms"))
 }
 
 /// Reads and writes of one session without TRIMs, or with the fewest.

@@ -91,7 +91,7 @@ fn rates_that_the_target_cannot_do_are_refused_with_what_it_can() {
         let arguments: Vec<&str> = start.into_iter().chain(set).collect();
         let output = trimbench(folder.path(), &arguments);
         let errors = stderr(&output);
-        assert_eq!(code(&output), Some(3), "{set:?}: {errors}", set = arguments);
+        assert_eq!(code(&output), Some(3), "{arguments:?}: {errors}");
         for text in expected.iter().chain([&hint]) {
             assert!(errors.contains(text), "no `{text}` in: {errors}");
         }

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::*;
 use crate::acceptance::planted::{Planted, failing};
 
@@ -17,10 +19,12 @@ fn printed(form: Form, speeds: [f64; 6], memory: f64) -> Planted {
         for (part, side, median) in
             [(CONTRACT, "ours", speed), (CONTRACT, "ftl_limit.c", 20.0), ("memory", "ours", memory)]
         {
-            text += &format!(
+            writeln!(
+                text,
                 "{{\"case\":\"{drive}, {part}\",\"side\":\"{side}\",\"values\":[{median:?}],\
-                 \"median\":{median:?},\"check\":\"WA 2.4800\"}}\n"
-            );
+                 \"median\":{median:?},\"check\":\"WA 2.4800\"}}"
+            )
+            .unwrap();
         }
     }
     let planted = Planted::new();

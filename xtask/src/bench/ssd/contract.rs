@@ -182,8 +182,8 @@ fn config(parameters: Parameters) -> SsdConfig {
     let config = yardstick(parameters);
     match parameters.features {
         Features::None => config,
-        Features::NoHot => all_on(config, false),
-        Features::All => all_on(config, true),
+        Features::NoHot => all_on(&config, false),
+        Features::All => all_on(&config, true),
     }
 }
 
@@ -223,7 +223,7 @@ fn yardstick(parameters: Parameters) -> SsdConfig {
 /// The same with every key set that is off by default, as far as they go together; the numbers are
 /// about those of `micron-7450-max-800`. Left out is what makes another kind of drive: an SLC
 /// cache, compression and a mapping cache.
-fn all_on(config: SsdConfig, separate_hot: bool) -> SsdConfig {
+fn all_on(config: &SsdConfig, separate_hot: bool) -> SsdConfig {
     SsdConfig {
         power_loss_protection: true,
         buffer_frees_early: true,
@@ -261,6 +261,6 @@ fn all_on(config: SsdConfig, separate_hot: bool) -> SsdConfig {
             ..config.gc
         },
         write_streams: Some(WriteStreamsConfig { count: 8, switch: Nanos::from_micros(1) }),
-        ..config
+        ..config.clone()
     }
 }

@@ -1,4 +1,4 @@
-use super::{Parameters, Part, Printed, parameters, parse};
+use super::{Parameters, Printed, parameters, parse};
 
 const LINE: &str = "VAR=1 SEL=0 PF=32 TIMING=1 THP=1  4 GiB OP=7% Np=1024 NB=1099 | \
     seqfill 212.11 Mw/s | warm 0.1s | steady 24.83 Mhost/s (cpu 24.90) WA=7.7294  \
