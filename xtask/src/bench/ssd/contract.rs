@@ -15,8 +15,8 @@ use trimbench_engine::workload::{ClosedLoop, RandomAccess};
 use trimbench_engine::{DeviceArea, Runner, Sample};
 use trimbench_results::{LatencyHistogram, Quantile};
 use trimbench_ssd::{
-    GcConfig, Geometry, HostInterface, NandTiming, Profile, Ssd, SsdConfig, SuspendConfig,
-    TrimArbitration, TrimConfig, TrimMode, VictimPolicy, WriteStreamsConfig,
+    GcConfig, Geometry, HostInterface, MetadataOf, NandTiming, Profile, Ssd, SsdConfig,
+    SuspendConfig, TrimArbitration, TrimConfig, TrimMode, VictimPolicy, WriteStreamsConfig,
 };
 
 use super::{Features, Parameters, Side};
@@ -227,7 +227,9 @@ fn all_on(config: &SsdConfig, separate_hot: bool) -> SsdConfig {
     SsdConfig {
         power_loss_protection: true,
         buffer_frees_early: true,
+        buffer_overwrites: true,
         metadata: Ppm(29_600),
+        metadata_of: MetadataOf::HostWrites,
         nand: NandTiming {
             suspend: Some(SuspendConfig {
                 program: Nanos::from_micros(20),
@@ -258,6 +260,8 @@ fn all_on(config: &SsdConfig, separate_hot: bool) -> SsdConfig {
             read: Some(Nanos::from_micros(128)),
             read_bytes: Some(Bytes(16 << 10)),
             burst: Some(Bytes(config.geometry.superblock.0 / 2)),
+            pace: Nanos::from_micros(14),
+            level_every: Some(1_000),
             ..config.gc
         },
         write_streams: Some(WriteStreamsConfig { count: 8, switch: Nanos::from_micros(1) }),
