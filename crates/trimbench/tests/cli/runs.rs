@@ -14,7 +14,9 @@ fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
     for (run, seed) in [("a", "7"), ("b", "7"), ("c", "8")] {
         let arguments = small(&["--seed", seed, "--output", run]);
         let output = trimbench(folder.path(), &arguments);
-        assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+        // On so small a drive a deletion gives the SLC cache much of its space back, so that a run
+        // may come out faster than placebo, which is invalid.
+        assert!(matches!(code(&output), Some(0 | 4)), "{}", stderr(&output));
     }
     assert!(bytes(folder.path(), "a") == bytes(folder.path(), "b"), "equal seeds, equal bytes");
     let (a, c) = (record(folder.path(), "a"), record(folder.path(), "c"));

@@ -100,7 +100,12 @@ fn every_profile_runs_and_its_sequential_rates_are_those_of_its_narrowest_part()
         let share = config.slc_cache.as_ref().map_or(Ppm::ONE, |cache| cache.size);
         let part = (0, share.of(SIZE) / LARGE * LARGE);
         let written = rate(&mut target, 32, over(part, LARGE, BlockCommand::write));
-        assert_near(&format!("{name}, writes, MB/s"), written, writes, 0.06);
+        // What the buffer holds at the end is not programmed yet: of a small cache a good part.
+        let programmed = part.1.saturating_sub(config.write_buffer.0) as f64;
+        let flash = programmed * program.seconds() / stripe;
+        let buffered = part.1 as f64 / flash.max(part.1 as f64 / link) / 1e6;
+        let range = 0.94 * writes..=1.06 * buffered;
+        assert!(range.contains(&written), "{name}, writes, MB/s: {written} of {range:?}");
         // What is still in the buffer keeps the dies of a slow drive from reading. A flush leaves
         // it there where it is safe from power cuts.
         let rested = target.now() + Nanos::from_secs(1);
