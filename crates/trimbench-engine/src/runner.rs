@@ -17,8 +17,8 @@ mod tests;
 
 /// How often a request to stop, failures and a device that hangs are looked for.
 pub const LOOK_EVERY: Nanos = Nanos::from_millis(50);
-/// Submissions that take this long each were held: the kernel waited within them, as it does for one
-/// of a device's tags when discards have taken them all. By itself one takes some microseconds.
+/// Submissions that take this long each were held: the kernel waited within them, as it does for a
+/// tag of the device when discards have taken all of them. By itself one takes some microseconds.
 const HELD_FROM: Nanos = Nanos::from_micros(100);
 /// How long nothing may end before the device counts as hung.
 pub const HUNG_AFTER: Nanos = Nanos::from_secs(1_800);
@@ -59,8 +59,8 @@ pub trait Observer<C> {
     /// One ended.
     fn observe(&mut self, sample: &Sample<C>);
 
-    /// The kernel held submissions: nothing else could be issued meanwhile, and what was due is late
-    /// by no fault of this machine.
+    /// The kernel held submissions: nothing else could be issued meanwhile, and what was due is
+    /// late by no fault of this machine.
     #[inline]
     fn held(&mut self, _from: Instant, _until: Instant) {}
 

@@ -8,9 +8,10 @@
 //! Data commands are issued within [`Target::submit`], by a system call each (3 us while the device
 //! is busy and 12 us while it is idle, measured on a virtio disk). It waits for one thing: where
 //! discards have taken all tags of the device, the block layer holds direct I/O on files until one
-//! is free, although `io_uring` asks it not to wait (seen on a loop device, whose 4 tags an
-//! ext4 that discards online fills). The runner tells its observer how long that took. Metadata commands are issued in the next [`Target::reap`], whose deadline says whether
-//! the caller has something else to do meanwhile.
+//! is free, although `io_uring` asks it not to wait (seen on a loop device, whose 4 tags an ext4
+//! that discards online fills). The runner tells its observer how long that took. Metadata commands
+//! are issued in the next [`Target::reap`], whose deadline says whether the caller has something
+//! else to do meanwhile.
 //!
 //! A data command ends when `reap` takes its completion, hence later by whatever the caller did
 //! since its last call; a metadata command ends at the return of its system call, read on the same

@@ -232,14 +232,14 @@ impl Target for Holding {
     }
 
     fn submit(&mut self, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
-        self.held = self.held + self.each;
+        self.held += self.each;
         self.inner.submit(tag, command)
     }
 
     fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
         let before = out.len();
         self.inner.reap(Instant::START + deadline.since(Instant::START + self.held), out);
-        out[before..].iter_mut().for_each(|completion| completion.at = completion.at + self.held);
+        out[before..].iter_mut().for_each(|completion| completion.at += self.held);
     }
 
     fn statistics(&self) -> DeviceStatistics {
