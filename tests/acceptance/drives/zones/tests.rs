@@ -78,8 +78,8 @@ fn what_is_left_after_a_factor_is_said_beside_the_residual() {
     }
     let findings = read(&planted.raw_of(Form::Full)).unwrap();
     // Half of ln 2 and ln 4; a factor of the root of 8.
-    let said = "2 GiB, 1 at a time: 1.0397, 0.3466 after a factor of 2.8284, write amplification 1.5, ours \
-         400, real 100 IOPS when steady";
+    let said = "2 GiB, 1 at a time: 1.0397, 0.3466 after a factor of 2.8284, write amplification \
+                1.5, ours 400, real 100 IOPS when steady";
     assert_eq!(findings[0].note, said);
 }
 
