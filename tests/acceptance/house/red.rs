@@ -161,8 +161,8 @@ const GROUPS: &[Group] = &[
             (
                 fault(
                     "crates/trimbench-ssd/src/ftl/slc_cache.rs",
-                    "if when_full == WhenFull::Reorganise && self",
-                    "if when_full == WhenFull::Fold && self",
+                    "return allowed > cache.least;",
+                    "return true;",
                 ),
                 &["truth_7"],
             ),

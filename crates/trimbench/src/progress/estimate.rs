@@ -21,21 +21,21 @@ use crate::store::SessionTime;
 mod tests;
 
 /// Seconds that the emulation of a session takes per GB that its method writes at most, with the
-/// preset `quick`: the mean of four drives on 2 cores, halfway between a calm and a busy machine.
+/// preset `quick`: the mean of the four default drives, on 2 cores that had nothing else to do.
 /// Only their ratios matter once a session has ended.
 const RATES: [(&str, f64); 12] = [
-    ("delete-stall", 0.027),
-    ("trim-sweep", 0.011),
-    ("idle-trim", 0.005),
-    ("recovery", 0.014),
-    ("steady-state", 0.005),
-    ("latency-under-load", 0.1),
-    ("trim-integrity", 0.069),
-    ("settle", 0.004),
-    ("policy", 0.01),
-    ("replay", 0.007),
-    ("postmark", 1.2),
-    ("delete-storm", 0.45),
+    ("delete-stall", 0.01),
+    ("trim-sweep", 0.004),
+    ("idle-trim", 0.003),
+    ("recovery", 0.011),
+    ("steady-state", 0.0099),
+    ("latency-under-load", 0.028),
+    ("trim-integrity", 0.07),
+    ("settle", 0.006),
+    ("policy", 0.0094),
+    ("replay", 0.01),
+    ("postmark", 0.36),
+    ("delete-storm", 0.03),
 ];
 /// The same for other methods.
 const OTHER_RATE: f64 = 0.018;
@@ -44,9 +44,9 @@ const OPENING: f64 = 0.02;
 /// What the page of the report takes at least, in seconds.
 const PAGE_BASE: f64 = 0.3;
 /// What it takes for each session that it shows, in seconds.
-const PAGE: f64 = 0.12;
+const PAGE: f64 = 0.055;
 /// A prior counts as much as measurements of this many seconds.
-const TRUST: f64 = 0.2;
+const TRUST: f64 = 8.0;
 /// What is overdue takes this share of its time more, however long it took.
 const OVERDUE: f64 = 0.1;
 /// Before this share of a session is done, its own pace says little.
