@@ -392,6 +392,10 @@ def tooltip_fault(chart, curve, at, text):
                 if pixel and abs(pixel[along] - pixels[at][along]) <= 2]
         right = [curve["y"][it] for it in near]
     said = [value for line in lines for value in quantities(line, axis["unit"])]
+    # What is too small for the digits that are said is told as a bound.
+    bounds = [one for line in lines if "<" in line for one, _ in quantities(line, axis["unit"])]
+    if any(0 <= other < bound for bound in bounds for other in right):
+        return None
     # Half of the last digit that is said may be lost.
     if any(abs(one - other) <= 1.001 * half for one, half in said for other in right):
         return None
