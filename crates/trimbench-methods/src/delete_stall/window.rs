@@ -186,8 +186,8 @@ impl Window {
         self.overdue.iter().any(|span| span.1 > self.end + self.overdue_after)
     }
 
-    /// How late this machine kept the schedule, at the 99th percentile: without what the kernel
-    /// held, which is what a stall is made of.
+    /// The 99th percentile of how late this machine issued the load, without the time in which the
+    /// kernel held submissions: that is part of the stall.
     pub(super) fn lateness(&self) -> Nanos {
         self.lateness.percentile(trimbench_results::Quantile::P99).unwrap_or(Nanos::ZERO)
     }
@@ -195,16 +195,14 @@ impl Window {
     /// By how much a request was issued too late, apart from the time in which the kernel held the
     /// submissions before it.
     fn lateness_of<C>(&self, sample: &Sample<C>) -> Nanos {
-        let begun = self.held.iter().rev().take_while(|span| span.1 > sample.intended);
-        let held = begun.map(|span| span.1.min(sample.issued).since(span.0.max(sample.intended)).0);
-        Nanos(sample.issued.since(sample.intended).0.saturating_sub(held.sum()))
+        let held = self.held_within(sample.intended, sample.issued);
+        Nanos(sample.issued.since(sample.intended).0.saturating_sub(held.0))
     }
 
-    /// How long submissions were held from the deletion to the end of the window.
-    fn held_time(&self) -> Nanos {
-        let within =
-            |span: &(Instant, Instant)| span.1.min(self.end).since(span.0.max(self.deleted_at)).0;
-        Nanos(self.held.iter().map(within).sum())
+    /// For how long of this span submissions were held.
+    fn held_within(&self, from: Instant, until: Instant) -> Nanos {
+        let spans = self.held.iter().rev().take_while(|span| span.1 > from);
+        Nanos(spans.map(|span| span.1.min(until).since(span.0.max(from)).0).sum())
     }
 
     fn picture<C>(&mut self, sample: &Sample<C>) {
@@ -258,7 +256,8 @@ impl Window {
         step.measure("deletion_s", self.deletion.seconds());
         step.measure("lateness_s_p99", self.lateness().seconds());
         if !self.held.is_empty() {
-            step.measure("held_s", self.held_time().seconds());
+            let held = self.held_within(self.deleted_at, self.end);
+            step.measure("held_s", held.seconds());
         }
         if let Some(worst) = self.response_time.max() {
             step.measure("response_s_max", worst.seconds());
