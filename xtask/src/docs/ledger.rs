@@ -193,7 +193,7 @@ fn standings(drive: &NamedDrive) -> String {
     said.join(", ")
 }
 
-/// A line of the ledger on a figure that is not [SSDIQ]'s.
+/// A line of the ledger on a figure that is not `SSDIQ`'s.
 fn published_line(
     figure: &PublishedFigure,
     pages: &BTreeMap<String, Vec<EvidenceRow>>,

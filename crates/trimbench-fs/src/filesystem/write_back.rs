@@ -70,6 +70,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 if self.journal.is_full() {
                     break;
                 }
+                // The commit writes back too: there may be another file to write, or none.
+                continue;
             }
             self.write_some(id, now);
         }

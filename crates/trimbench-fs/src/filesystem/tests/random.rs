@@ -255,6 +255,26 @@ fn discardings() -> Vec<Discarding> {
     without.into_iter().chain(paths).chain(policies.map(Discarding::Policy)).collect()
 }
 
+/// A log so small that write-back finds the transaction full, and whose commit writes the last
+/// dirty file back itself.
+#[test]
+fn a_commit_that_write_back_starts_may_leave_nothing_to_write() {
+    let stored = |file| FileCommand::Store {
+        file: FileId(file),
+        directory: DirectoryId::OWN,
+        length: Bytes(1),
+        stream: STREAM,
+    };
+    let appended = FileCommand::Append { file: FileId(0), length: Bytes(1), stream: STREAM };
+    let commands = [stored(3), stored(0), stored(0), FileCommand::SyncFilesystem, stored(1)];
+    let steps = commands.map(Step::Command).into_iter().chain([
+        Step::Command(appended),
+        Step::Rest(2),
+        Step::Command(FileCommand::SyncFilesystem),
+    ]);
+    run(Discarding::Path(Some(Issuer::BtrfsSync)), false, 0, &steps.collect::<Vec<_>>());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
