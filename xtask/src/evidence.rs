@@ -159,11 +159,11 @@ impl Register<'_> {
 
     fn measure(&self, claim: &'static ClaimRow, deadline: Deadline) -> Result<Kept> {
         eprintln!("{}: {} (at most {})", claim.id, claim.title, seconds(deadline.remaining()));
-        let folder = self.store.begin(claim.id, &self.state, self.short)?;
-        let place = (folder.as_path(), store::form(self.short));
+        let begun = self.store.begin(claim.id, &self.state, self.short)?;
+        let place = (begun.folder.as_path(), store::form(self.short));
         let context = Context::new(self.repository, claim.id, place, deadline);
         claim.measured(&context)?;
-        Store::finish(folder, &self.state, self.short)
+        Store::finish(begun, &self.state, self.short)
     }
 
     fn lines(&self, outcome: &Outcome) -> Result<String> {

@@ -3,11 +3,11 @@
 //! A folder counts once its `about.json` is there, which is written last: an interrupted
 //! measurement is never used.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use ::tests::acceptance::{Form, Raw};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::repository::State;
@@ -41,6 +41,14 @@ impl Kept {
     }
 }
 
+/// A measurement that has begun: no other call measures the same meanwhile.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) folder: PathBuf,
+    /// Locked until this is dropped, or the process ends.
+    _lock: File,
+}
+
 /// All raw output of this checkout.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
@@ -58,17 +66,40 @@ impl Store {
     }
 
     /// An empty folder for a measurement.
-    pub(super) fn begin(&self, id: &str, state: &State, short: bool) -> Result<PathBuf> {
+    ///
+    /// # Errors
+    /// If another call measures the same.
+    pub(super) fn begin(&self, id: &str, state: &State, short: bool) -> Result<Begun> {
         let folder = self.folder(id, state, short);
+        let lock = self.lock(id, short)?;
         if folder.exists() {
             fs::remove_dir_all(&folder).with_context(|| format!("empty {}", folder.display()))?;
         }
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
-        Ok(folder)
+        Ok(Begun { folder, _lock: lock })
+    }
+
+    /// Keeps others from measuring a claim, of whatever sources: they would disturb each other. The file stays: who removed it could remove the
+    /// one that another call has locked.
+    fn lock(&self, id: &str, short: bool) -> Result<File> {
+        let locks = self.top.join("locks");
+        fs::create_dir_all(&locks).with_context(|| format!("make {}", locks.display()))?;
+        let path = locks.join(folder_name(id, short));
+        let file = File::create(&path).with_context(|| format!("make {}", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => {
+                bail!("another `cargo xtask evidence` measures {id}: wait until it has ended")
+            }
+            Err(TryLockError::Error(error)) => {
+                Err(error).with_context(|| format!("lock {}", path.display()))
+            }
+        }
     }
 
     /// Makes a folder count.
-    pub(super) fn finish(folder: PathBuf, state: &State, short: bool) -> Result<Kept> {
+    pub(super) fn finish(begun: Begun, state: &State, short: bool) -> Result<Kept> {
+        let Begun { folder, _lock } = begun;
         let (commit, sources) = (state.label(), state.sources.clone());
         let about = About { commit, sources, short, machine: machine() };
         let text = serde_json::to_string_pretty(&about).context("write what was measured on")?;

@@ -41,9 +41,26 @@ fn a_new_measurement_begins_with_nothing_of_the_old_one() {
     let store = Store::new(folder.path());
     let now = state("aaa", "1111");
     let begun = store.begin("foundation.1", &now, false).unwrap();
-    std::fs::write(begun.join("run.stdout"), "old").unwrap();
-    Store::finish(begun.clone(), &now, false).unwrap();
-    store.begin("foundation.1", &now, false).unwrap();
-    assert!(!begun.join("run.stdout").exists());
+    let output = begun.folder.join("run.stdout");
+    std::fs::write(&output, "old").unwrap();
+    Store::finish(begun, &now, false).unwrap();
+    let _begun = store.begin("foundation.1", &now, false).unwrap();
+    assert!(!output.exists());
     assert_eq!(store.find("foundation.1", &now, false), None);
+}
+
+#[test]
+fn nobody_empties_the_folder_of_a_measurement_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(folder.path());
+    let now = state("aaa", "1111");
+    let begun = store.begin("foundation.1", &now, false).unwrap();
+    let output = begun.folder.join("run.stdout");
+    std::fs::write(&output, "half").unwrap();
+    let error = store.begin("foundation.1", &now, false).unwrap_err().to_string();
+    assert!(error.contains("foundation.1") && error.contains("wait"), "{error}");
+    assert!(output.exists());
+    store.begin("foundation.2", &now, false).unwrap();
+    drop(begun);
+    store.begin("foundation.1", &now, false).unwrap();
 }
