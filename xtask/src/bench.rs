@@ -172,7 +172,7 @@ pub fn run(repository: &Repository, options: &BenchOptions) -> Result<bool> {
         bail!("no benchmark is called `{}`; there are: {known}", name.unwrap_or_default());
     }
     let (repetitions, limit) =
-        if small { (3, Duration::from_secs(60)) } else { (5, Duration::from_secs(600)) };
+        if small { (1, Duration::from_secs(60)) } else { (5, Duration::from_secs(600)) };
     let repetitions = options.repetitions.map_or(repetitions, NonZero::get);
     let context = BenchContext { repository, small, case, repetitions, limit };
     let commit = repository.state()?.label();

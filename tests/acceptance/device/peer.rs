@@ -22,7 +22,7 @@ const FIGURES: [(&str, Bar); 4] = [
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let mut arguments = vec!["xtask", "bench", "block", "--json"];
     if context.is_short() {
-        arguments.push("--small");
+        arguments.extend(["--small", "--repetitions", "3"]);
     } else {
         arguments.extend(["--repetitions", "16"]);
     }
