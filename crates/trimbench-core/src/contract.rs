@@ -46,6 +46,11 @@ pub trait Model {
         1
     }
 
+    /// Such a command probably comes soon. Changes nothing: a model with large tables can have the
+    /// processor fetch what the command will need.
+    #[inline]
+    fn expect(&self, _command: &Self::Command) {}
+
     /// When something happens next; [`Instant::NEVER`] when idle.
     fn next_event(&self) -> Instant;
 
@@ -101,6 +106,10 @@ pub trait Target {
     fn submit_discard(&mut self, _tag: Tag, _ranges: &[LbaRange]) -> Result<(), Rejected> {
         Err(ONE_RANGE)
     }
+
+    /// Such a command probably comes soon; see [`Model::expect`].
+    #[inline]
+    fn expect(&self, _command: &Self::Command) {}
 
     /// Waits until something completes or `deadline` passes, and appends what completed. The only
     /// place where time passes. A deadline in the past makes it look without waiting.
@@ -302,6 +311,13 @@ pub trait Workload {
 
     /// What to do at `now`.
     fn next(&mut self, now: Instant) -> Next<Self::Command>;
+
+    /// One more command that it will issue, after those that it told of before; nothing where it
+    /// looks no further ahead.
+    #[inline]
+    fn upcoming(&mut self) -> Option<Self::Command> {
+        None
+    }
 
     /// One of its commands ended at `at`.
     fn completed(&mut self, command: &Self::Command, at: Instant);

@@ -179,6 +179,11 @@ where
     }
 
     #[inline]
+    fn expect(&self, command: &M::Command) {
+        self.model.expect(command);
+    }
+
+    #[inline]
     fn next_event(&self) -> Instant {
         let next = self.model.next_event();
         self.layer.as_ref().map_or(next, |layer| layer.outside(next))

@@ -65,6 +65,11 @@ impl<M: Model> Target for Virtual<M> {
     }
 
     #[inline]
+    fn expect(&self, command: &M::Command) {
+        self.model.expect(command);
+    }
+
+    #[inline]
     fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
         let before = out.len();
         while out.len() == before {

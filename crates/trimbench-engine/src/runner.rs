@@ -86,6 +86,12 @@ pub trait Streams {
     /// What one of them wants next, and which.
     fn next(&mut self, now: Instant) -> (usize, Next<Self::Command>);
 
+    /// See [`Workload::upcoming`].
+    #[inline]
+    fn upcoming(&mut self) -> Option<Self::Command> {
+        None
+    }
+
     /// A command of `stream` ended.
     fn completed(&mut self, stream: usize, command: &Self::Command, at: Instant);
 }
@@ -100,6 +106,11 @@ impl<W: Workload> Streams for Single<W> {
     #[inline]
     fn next(&mut self, now: Instant) -> (usize, Next<W::Command>) {
         (0, self.0.next(now))
+    }
+
+    #[inline]
+    fn upcoming(&mut self) -> Option<W::Command> {
+        self.0.upcoming()
     }
 
     #[inline]
@@ -157,6 +168,11 @@ impl<S: Streams> Streams for UntilFailure<'_, S> {
     #[inline]
     fn next(&mut self, now: Instant) -> (usize, Next<S::Command>) {
         if self.failed.get() { (0, Next::Done) } else { self.streams.next(now) }
+    }
+
+    #[inline]
+    fn upcoming(&mut self) -> Option<S::Command> {
+        self.streams.upcoming()
     }
 
     #[inline]
@@ -298,7 +314,12 @@ impl<C: Operation> Runner<C> {
                     }
                     issued += 1;
                 }
-                (_, next) => return Ok((issued, next)),
+                (_, next) => {
+                    while let Some(command) = streams.upcoming() {
+                        target.expect(&command);
+                    }
+                    return Ok((issued, next));
+                }
             }
         }
     }

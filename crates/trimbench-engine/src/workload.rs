@@ -21,6 +21,9 @@ pub const FILL_PIECE: Bytes = Bytes::mib(1);
 /// Writes outstanding when something is filled.
 pub const FILL_DEPTH: u32 = 8;
 
+/// So many accesses are drawn before they are due: what they need of memory comes meanwhile.
+const AHEAD: usize = 8;
+
 /// Random accesses of one size in an area.
 #[derive(Clone, Debug)]
 pub struct RandomAccess<A> {
@@ -52,15 +55,34 @@ impl<A: Area> RandomAccess<A> {
     }
 
     #[inline]
-    fn draw(&mut self) -> A::Command {
+    fn next(&mut self) -> A::Command {
+        let access = self.draw();
+        self.command(access)
+    }
+
+    #[inline]
+    fn draw(&mut self) -> Access {
         let offset = Bytes(self.places.draw(&mut self.rng) * self.size.0);
-        let read = match self.read_share {
+        let is_read = match self.read_share {
             Ppm(0) => false,
             Ppm::ONE => true,
             share => self.rng.chance(share),
         };
-        if read { self.area.read(offset, self.size) } else { self.area.write(offset, self.size) }
+        Access { offset, is_read }
     }
+
+    #[inline]
+    fn command(&self, access: Access) -> A::Command {
+        let Access { offset, is_read } = access;
+        if is_read { self.area.read(offset, self.size) } else { self.area.write(offset, self.size) }
+    }
+}
+
+/// One access that was drawn.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    offset: Bytes,
+    is_read: bool,
 }
 
 /// A closed loop: `queue_depth` accesses outstanding, until `count` were issued and a time has
@@ -68,6 +90,8 @@ impl<A: Area> RandomAccess<A> {
 #[derive(Clone, Debug)]
 pub struct ClosedLoop<A> {
     access: RandomAccess<A>,
+    /// The next ones, which were asked for before they are due.
+    drawn: VecDeque<Access>,
     vacant: u32,
     left: u64,
     until: Instant,
@@ -82,7 +106,7 @@ impl<A: Area> ClosedLoop<A> {
     /// Keeps `queue_depth` accesses outstanding until at least `count` were issued *and* it is
     /// `until`.
     pub fn lasting(access: RandomAccess<A>, queue_depth: u32, count: u64, until: Instant) -> Self {
-        Self { access, vacant: queue_depth, left: count, until }
+        Self { access, drawn: VecDeque::new(), vacant: queue_depth, left: count, until }
     }
 
     /// Nothing is issued any more.
@@ -104,7 +128,18 @@ impl<A: Area> Workload for ClosedLoop<A> {
         }
         self.left = self.left.saturating_sub(1);
         self.vacant -= 1;
-        Next::Issue { intended: now, command: self.access.draw() }
+        let access = self.drawn.pop_front().unwrap_or_else(|| self.access.draw());
+        Next::Issue { intended: now, command: self.access.command(access) }
+    }
+
+    #[inline]
+    fn upcoming(&mut self) -> Option<A::Command> {
+        if self.drawn.len() == AHEAD {
+            return None;
+        }
+        let access = self.access.draw();
+        self.drawn.push_back(access);
+        Some(self.access.command(access))
     }
 
     #[inline]
@@ -178,7 +213,7 @@ impl<A: Area> Workload for OpenLoop<A> {
         }
         let intended = self.due;
         self.advance();
-        Next::Issue { intended, command: self.access.draw() }
+        Next::Issue { intended, command: self.access.next() }
     }
 
     fn completed(&mut self, _: &A::Command, _: Instant) {}
@@ -257,7 +292,7 @@ impl<A: Area> Workload for SerialProbe<A> {
         }
         self.outstanding = true;
         self.advance(now);
-        Next::Issue { intended: now, command: self.access.draw() }
+        Next::Issue { intended: now, command: self.access.next() }
     }
 
     fn completed(&mut self, _: &A::Command, _: Instant) {

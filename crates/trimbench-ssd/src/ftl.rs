@@ -67,8 +67,8 @@ enum Streams {
     /// the collector into the other two, each with a frontier for either. Source: dynamic data
     /// clustering \[CHIA99\], here with three regions and without its threshold of age.
     ///
-    /// A region is known of a superblock, not of a unit: a byte in 256 KiB or more. The mapping
-    /// must be asked before each write, which cannot wait in its ring then.
+    /// A region is known of a superblock: a byte in 256 KiB or more. Beside it a bit a unit, which
+    /// is asked before each write, says whether what is overwritten is cold.
     Hot,
 }
 
@@ -96,11 +96,13 @@ impl Ftl {
         if let Some(cache) = &config.mapping_cache {
             mapping = mapping.with_translation(MappingCache::new(cache, config));
         }
+        let mut buffer = WriteBuffer::new(index(groups)).freeing_early(config.buffer_frees_early);
+        if config.buffer_overwrites {
+            buffer = buffer.absorbing(config.program_units());
+        }
         Self {
             mapping,
-            buffer: WriteBuffer::new(index(groups))
-                .freeing_early(config.buffer_frees_early)
-                .absorbing(config.buffer_overwrites),
+            buffer,
             gc: GarbageCollector::new(config),
             frontier: Frontier::default(),
             parked: Frontier::default(),
@@ -119,6 +121,16 @@ impl Ftl {
         }
     }
 
+    /// The host will probably write `lpn` soon: fetches what that will ask.
+    #[inline]
+    pub(crate) fn expect_write(&self, lpn: u32) {
+        if self.buffer.absorbs() {
+            self.buffer.prefetch(lpn);
+            self.mapping.prefetch_entry(lpn);
+        }
+        self.mapping.prefetch_warmth(lpn);
+    }
+
     /// Decides where one unit of host data goes, of which a drive that compresses stores `percent`.
     #[inline]
     pub(crate) fn write(
@@ -128,7 +140,8 @@ impl Ftl {
         (nand, now): (&Nand, Instant),
         counters: &mut DriveCounters,
     ) {
-        if self.buffer.absorbs() && self.absorb(lpn, now, counters) {
+        debug_assert!(self.buffer.may_absorb(lpn) || !self.meets(lpn, now), "{lpn} was denied");
+        if self.buffer.may_absorb(lpn) && self.absorb(lpn, now, counters) {
             return;
         }
         let separates = matches!(self.streams, Streams::Hot);
@@ -143,6 +156,7 @@ impl Ftl {
             self.mapping.warm(lpn);
         }
         self.mapping.place(lpn, self.frontier.next);
+        self.buffer.write(lpn, usize::from(self.second));
         self.frontier.next += 1;
         counters.host_written_units += 1;
         counters.cached_units += u64::from(self.caching);
@@ -155,13 +169,19 @@ impl Ftl {
     /// Whether a unit replaces older data of its own in the buffer: then it is nowhere else.
     #[cold]
     fn absorb(&mut self, lpn: u32, now: Instant, counters: &mut DriveCounters) -> bool {
-        let Some(ppn) = self.mapping.lookup(lpn) else { return false };
-        let group = self.mapping.group_of(ppn);
-        let meets =
-            self.gc.is_timed() && (self.is_filling(group) || self.buffer.awaits(group, now));
+        let meets = self.meets(lpn, now);
         counters.host_written_units += u64::from(meets);
         counters.absorbed_units += u64::from(meets);
         meets
+    }
+
+    /// Whether older data of a unit wait in the buffer of a drive that takes time.
+    fn meets(&self, lpn: u32, now: Instant) -> bool {
+        let held = |ppn| {
+            let group = self.mapping.group_of(ppn);
+            self.is_filling(group) || self.buffer.awaits(group, now)
+        };
+        self.buffer.absorbs() && self.gc.is_timed() && self.mapping.latest(lpn).is_some_and(held)
     }
 
     /// When a write of so many units is acknowledged that could be at `at`.
@@ -340,7 +360,7 @@ impl Ftl {
             if self.frontier.is_closed() || self.reconsider {
                 self.begin(nand, counters);
             }
-            self.buffer.begin();
+            self.buffer.begin(usize::from(self.second));
         }
     }
 
@@ -378,7 +398,7 @@ impl Ftl {
             self.send(group, groups_left);
             // A unit may begin in one group and end in another.
             if group < last || self.mapping.open_group(self.frontier).is_some() {
-                self.buffer.begin();
+                self.buffer.begin(usize::from(self.second));
             }
         }
         if self.mapping.is_full(self.frontier) {

@@ -28,6 +28,7 @@ mod planted;
 mod slc_cache;
 mod translation;
 mod victims;
+mod warmth;
 
 pub(crate) use frontier::Frontier;
 use frontier::Space;
@@ -37,6 +38,7 @@ use slc_cache::CacheSets;
 pub(crate) use translation::{MappingCache, PageLookup};
 use victims::Order;
 pub use victims::VictimSearch;
+pub(crate) use warmth::Region;
 
 #[cfg(test)]
 mod tests;
@@ -66,15 +68,6 @@ pub(crate) enum Stage {
     Caching,
     /// Full, and waits to be folded.
     Cached,
-}
-
-/// How hot data is, by what became of it: it rises as the host overwrites it, and falls as the
-/// collector moves it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Region {
-    Cold,
-    Warm,
-    Hot,
 }
 
 /// A write whose mapping update waits.
@@ -324,37 +317,19 @@ impl Mapping {
         (ppn != UNMAPPED).then_some(ppn)
     }
 
-    /// The same mapping where hot data is separated.
-    pub(crate) fn separating(mut self) -> Self {
-        self.warm = large_table(self.l2p.len().div_ceil(64), 0);
-        self
+    /// The same as [`Self::lookup`] for a unit or two: the ring stays as it is.
+    pub(crate) fn latest(&self, lpn: u32) -> Option<u32> {
+        let waiting = (self.ring.mapped..self.ring.placed).rev();
+        let mut waiting = waiting.map(|number| self.ring.entries[number % RING]);
+        let deferred = waiting.find(|deferred| deferred.lpn == lpn);
+        let ppn = deferred.map_or(self.l2p[lpn as usize], |deferred| deferred.ppn);
+        (ppn != UNMAPPED).then_some(ppn)
     }
 
-    /// Whether what `lpn` holds is warm or hotter.
+    /// Fetches what [`Self::lookup`] will touch.
     #[inline]
-    pub(crate) fn is_warm(&self, lpn: u32) -> bool {
-        self.warm[lpn as usize / 64] & (1 << (lpn % 64)) != 0
-    }
-
-    /// The host writes `lpn`: it is warm from now on.
-    #[inline]
-    pub(crate) fn warm(&mut self, lpn: u32) {
-        self.warm[lpn as usize / 64] |= 1 << (lpn % 64);
-    }
-
-    /// The collector moves these units (bits as in [`Self::relocate`]) to where data is cold.
-    #[inline]
-    pub(crate) fn cool(&mut self, first_ppn: u32, bits: u64) {
-        let mut left = bits;
-        while left != 0 {
-            let lpn = self.p2l[first_ppn as usize + left.trailing_zeros() as usize];
-            left &= left - 1;
-            self.warm[lpn as usize / 64] &= !(1 << (lpn % 64));
-        }
-    }
-
-    pub(crate) fn region(&self, superblock: u32) -> Region {
-        self.regions[superblock as usize]
+    pub(crate) fn prefetch_entry(&self, lpn: u32) {
+        prefetch(&self.l2p, lpn as usize);
     }
 
     /// The logical unit whose data a read of `lpn` finds, by what the flash unit itself says:
@@ -382,11 +357,7 @@ impl Mapping {
                 self.invalidate(old);
             }
         }
-        if !self.warm.is_empty() {
-            for lpn in first..end {
-                self.warm[lpn as usize / 64] &= !(1 << (lpn % 64));
-            }
-        }
+        self.cool_range(first, end);
         let mapped = before - self.mapped;
         Deallocated { mapped, cached, unmapped: u64::from(end - first) - mapped }
     }
@@ -423,6 +394,7 @@ impl Mapping {
             let lpn = self.p2l[first_ppn as usize + left.trailing_zeros() as usize];
             left &= left - 1;
             prefetch(&self.l2p, lpn as usize);
+            self.prefetch_warmth(lpn);
         }
     }
 
@@ -507,10 +479,7 @@ impl Mapping {
         for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|(_, ppn)| **ppn != UNMAPPED) {
             assert_eq!(self.p2l[ppn as usize] as usize, lpn, "L2P and P2L of {lpn} agree");
             assert!(self.valid[ppn as usize / 64] & (1 << (ppn % 64)) != 0, "{lpn} is valid");
-            if let Some(word) = self.warm.get(lpn / 64) {
-                let is_warm = self.region(ppn >> self.shift) != Region::Cold;
-                assert_eq!(word & (1 << (lpn % 64)) != 0, is_warm, "warmth of {lpn}");
-            }
+            self.check_warmth(lpn, ppn);
             mapped += 1;
         }
         assert_eq!(mapped, self.mapped, "mapped units are counted right");

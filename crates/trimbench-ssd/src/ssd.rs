@@ -441,6 +441,13 @@ impl Model for Ssd {
     }
 
     #[inline]
+    fn expect(&self, command: &BlockCommand) {
+        if let (Some(flash), BlockCommand::Write { range, .. }) = (&self.flash, command) {
+            flash.expect_write(UnitSpan::of(*range).first);
+        }
+    }
+
+    #[inline]
     fn next_event(&self) -> Instant {
         debug_assert_eq!(self.begins_at, self.planned(), "nothing begins unseen");
         self.events.next_at().min(self.begins_at)

@@ -17,6 +17,10 @@ use std::collections::VecDeque;
 use trimbench_core::Instant;
 use trimbench_core::units::index;
 
+use recent::Recent;
+
+mod recent;
+
 #[cfg(test)]
 mod tests;
 
@@ -42,23 +46,24 @@ pub(crate) struct FullGroup {
     pub(crate) at: Instant,
 }
 
-/// One place: which group is or was in it, and until when.
+/// When the program of the group ends that a place had last, when it begins, and when another group
+/// may have the place.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    group: u32,
-    programmed_at: Instant,
-    begun_at: Instant,
-    /// When another may have it.
-    free_at: Instant,
+    programmed: Instant,
+    begun: Instant,
+    free: Instant,
 }
 
 #[derive(Debug)]
 pub(crate) struct WriteBuffer {
     places: Vec<Place>,
+    /// The last group of each place: beside them, because it is looked for often.
+    groups: Vec<u32>,
     /// Whether a place is free when the program of its group begins.
     frees_early: bool,
-    /// Whether writes replace older data in it.
-    absorbs: bool,
+    /// What may be in it, where writes replace older data there.
+    recent: Option<Recent>,
     /// Where the data of all writes so far go to.
     placed: Position,
     /// What of it has a time.
@@ -80,12 +85,12 @@ impl WriteBuffer {
     pub(crate) fn new(groups: usize) -> Self {
         debug_assert!(groups > 0);
         let start = Instant::START;
-        let empty =
-            Place { group: u32::MAX, programmed_at: start, begun_at: start, free_at: start };
+        let empty = Place { programmed: start, begun: start, free: start };
         Self {
             places: vec![empty; groups],
+            groups: vec![u32::MAX; groups],
             frees_early: false,
-            absorbs: false,
+            recent: None,
             placed: Position::default(),
             arrived: Position::default(),
             left: 0,
@@ -101,19 +106,44 @@ impl WriteBuffer {
         Self { frees_early, ..self }
     }
 
-    /// The same, in which writes replace older data.
-    pub(crate) fn absorbing(self, absorbs: bool) -> Self {
-        Self { absorbs, ..self }
+    /// The same, in which writes replace older data; a group has so many units.
+    pub(crate) fn absorbing(self, group_units: u64) -> Self {
+        Self { recent: Some(Recent::new(self.places.len(), index(group_units))), ..self }
     }
 
-    #[inline]
+    /// Whether writes replace older data in it.
     pub(crate) fn absorbs(&self) -> bool {
-        self.absorbs
+        self.recent.is_some()
     }
 
-    /// A group is begun.
+    /// Whether writes replace older data in it, and the data of the unit `lpn` may be there.
     #[inline]
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn may_absorb(&self, lpn: u32) -> bool {
+        self.recent.as_ref().is_some_and(|recent| recent.may_hold(lpn))
+    }
+
+    /// Fetches what a write of the unit `lpn` will ask.
+    #[inline]
+    pub(crate) fn prefetch(&self, lpn: u32) {
+        if let Some(recent) = &self.recent {
+            recent.prefetch(lpn);
+        }
+    }
+
+    /// A unit is written into the open group of a frontier of the host (0 or 1).
+    #[inline]
+    pub(crate) fn write(&mut self, lpn: u32, frontier: usize) {
+        if let Some(recent) = &mut self.recent {
+            recent.write(lpn, frontier);
+        }
+    }
+
+    /// A group is begun at a frontier of the host (0 or 1).
+    #[inline]
+    pub(crate) fn begin(&mut self, frontier: usize) {
+        if let Some(recent) = &mut self.recent {
+            recent.begin(frontier, self.placed.full, self.left);
+        }
         self.placed.begun += 1;
     }
 
@@ -160,7 +190,7 @@ impl WriteBuffer {
     /// When the group of this number finds its place; `None` while nobody knows.
     fn room_at(&self, number: u64) -> Option<Instant> {
         let places = self.places.len() as u64;
-        (number < self.left + places).then(|| self.places[index(number % places)].free_at)
+        (number < self.left + places).then(|| self.places[index(number % places)].free)
     }
 
     /// When the next group leaves for the flash; never while there is none.
@@ -177,24 +207,25 @@ impl WriteBuffer {
     /// The group that left last ends its program at `programmed_at`, which began at
     /// `begun_at`.
     pub(crate) fn programmed(&mut self, group: u32, programmed_at: Instant, begun_at: Instant) {
-        let free_at = if self.frees_early { begun_at } else { programmed_at };
+        let free = if self.frees_early { begun_at } else { programmed_at };
         let place = index(self.left % self.places.len() as u64);
-        self.places[place] = Place { group, programmed_at, begun_at, free_at };
+        self.groups[place] = group;
+        self.places[place] = Place { programmed: programmed_at, begun: begun_at, free };
         self.left += 1;
         self.last_program = self.last_program.max(programmed_at);
     }
 
     /// The program of `group`, which has not ended at `now`, ends at `programmed_at`.
     pub(crate) fn postponed(&mut self, group: u32, now: Instant, programmed_at: Instant) {
-        for place in &mut self.places {
-            if place.group == group && place.programmed_at > now {
-                let later = programmed_at.since(place.programmed_at);
-                for instant in [&mut place.free_at, &mut place.begun_at] {
+        for (place, last) in self.places.iter_mut().zip(&self.groups) {
+            if *last == group && place.programmed > now {
+                let later = programmed_at.since(place.programmed);
+                for instant in [&mut place.free, &mut place.begun] {
                     if *instant > now {
                         *instant += later;
                     }
                 }
-                place.programmed_at = programmed_at;
+                place.programmed = programmed_at;
             }
         }
         self.last_program = self.last_program.max(programmed_at);
@@ -203,9 +234,10 @@ impl WriteBuffer {
     /// Everything that left for the flash is there, and nothing waits; an open group stays open.
     pub(crate) fn settle(&mut self) {
         let open = Position { begun: self.placed.begun - self.placed.full, full: 0 };
-        let (frees_early, absorbs) = (self.frees_early, self.absorbs);
+        let (frees_early, mut recent) = (self.frees_early, self.recent.take());
+        recent.iter_mut().for_each(Recent::settle);
         let fresh = Self::new(self.places.len());
-        *self = Self { placed: open, arrived: open, frees_early, absorbs, ..fresh };
+        *self = Self { placed: open, arrived: open, frees_early, recent, ..fresh };
     }
 
     /// When all data up to `position` are durable; `None` while some of them have not left.
@@ -215,15 +247,20 @@ impl WriteBuffer {
 
     /// Whether the full group `group` is in the buffer at `now` and its program has not begun.
     pub(crate) fn awaits(&self, group: u32, now: Instant) -> bool {
-        let in_places = |place: &Place| place.group == group && place.begun_at > now;
-        self.full.iter().any(|full| full.group == group)
-            || (self.last_program > now && self.places.iter().any(in_places))
+        self.is_here(group, now, |place| place.begun)
     }
 
     /// Whether the data of the full group `group` can be read from the buffer at `now`.
     pub(crate) fn holds(&self, group: u32, now: Instant) -> bool {
-        let in_places = |place: &Place| place.group == group && place.programmed_at > now;
+        self.is_here(group, now, |place| place.programmed)
+    }
+
+    /// Whether the full group `group` has not left, or is in a place of which `until` says more
+    /// than `now`.
+    fn is_here(&self, group: u32, now: Instant, until: impl Fn(&Place) -> Instant) -> bool {
+        let lasts = |(_, place): (_, &Place)| until(place) > now;
+        let mut places = self.groups.iter().zip(&self.places).filter(|(last, _)| **last == group);
         self.full.iter().any(|full| full.group == group)
-            || (self.last_program > now && self.places.iter().any(in_places))
+            || (self.last_program > now && places.any(lasts))
     }
 }

@@ -49,7 +49,7 @@ struct Parameters {
 enum Features {
     None,
     /// All but `collector.separate_hot`, which asks at every write what the host wrote there
-    /// before: one more access to memory that nothing can fetch ahead.
+    /// before: one more access to memory, and what the collector moves makes another.
     NoHot,
     All,
 }

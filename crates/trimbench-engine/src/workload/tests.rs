@@ -28,11 +28,34 @@ fn intended<C: Copy>(next: Next<C>) -> Option<Instant> {
 }
 
 #[test]
+fn a_closed_loop_issues_what_it_told_of_in_that_order() {
+    let mut drawn = access(Ppm(500_000));
+    let all: Vec<_> = std::iter::repeat_with(|| drawn.next()).take(40 + AHEAD).collect();
+    let mut closed = ClosedLoop::new(access(Ppm(500_000)), 4, 40);
+    let (mut told, mut issued) = (Vec::new(), Vec::new());
+    for round in 0..10 {
+        while let Next::Issue { command, .. } = closed.next(at(round)) {
+            issued.push(command);
+        }
+        if round % 3 != 2 {
+            told.extend(std::iter::from_fn(|| closed.upcoming()));
+        }
+        let under_way = issued[issued.len() - 4..].to_vec();
+        for command in under_way {
+            closed.completed(&command, at(round));
+        }
+    }
+    assert_eq!(issued, all[..40], "to look ahead changes nothing");
+    assert_eq!(told, all[4..4 + told.len()], "and what it tells of comes");
+    assert!(told.len() > 30);
+}
+
+#[test]
 fn random_accesses_stay_within_the_area_and_keep_the_read_share() {
     let mut access = access(Ppm(250_000));
     let mut reads = 0;
     for _ in 0..4_000 {
-        let (range, read) = match access.draw() {
+        let (range, read) = match access.next() {
             BlockCommand::Read(range) => (range, true),
             BlockCommand::Write { range, .. } => (range, false),
             other => panic!("{other:?} is no access"),
@@ -147,7 +170,7 @@ fn random_accesses_reach_the_first_and_the_last_place() {
     let mut access = RandomAccess::new(small, Bytes(4_096), Ppm::ONE, Rng::new(1));
     let mut starts = std::collections::BTreeSet::new();
     for _ in 0..200 {
-        if let BlockCommand::Read(range) = access.draw() {
+        if let BlockCommand::Read(range) = access.next() {
             starts.insert(range.start().0 - 2_048);
         }
     }

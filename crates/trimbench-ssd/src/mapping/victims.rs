@@ -12,7 +12,7 @@ use std::ops::Range;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 
-use super::{Mapping, NOT_CLOSED, Packing, Space};
+use super::{CHUNK, Mapping, NOT_CLOSED, Packing, Space};
 use crate::config::VictimPolicy;
 
 mod search;
@@ -58,7 +58,7 @@ impl Order {
             VictimPolicy::Fifo => Self::Fifo(VecDeque::new()),
             VictimPolicy::CostBenefit | VictimPolicy::CostBenefitRoot => {
                 let rooted = policy == VictimPolicy::CostBenefitRoot;
-                Self::CostBenefit(Ages { closed_at: vec![0; superblocks], closed: 0, rooted })
+                Self::CostBenefit(Ages::new(superblocks, rooted))
             }
             // A seed of its own: the drive's choices do not depend on the host's.
             VictimPolicy::DChoices(count) => {
@@ -70,24 +70,30 @@ impl Order {
     pub(super) fn closed(&mut self, superblock: u32) {
         match self {
             Self::Fifo(order) => order.push_back(superblock),
-            Self::CostBenefit(ages) => {
-                ages.closed_at[superblock as usize] = ages.closed;
-                ages.closed += 1;
-            }
+            Self::CostBenefit(ages) => ages.closed(superblock as usize),
             Self::Greedy | Self::DChoices { .. } => {}
         }
     }
 
     pub(super) fn collected(&mut self, superblock: u32) {
-        if let Self::Fifo(order) = self {
-            // The first, but for one that was taken because it held nothing.
-            let place = order.iter().position(|&closed| closed == superblock);
-            order.remove(place.expect("a candidate is in the order"));
+        match self {
+            Self::Fifo(order) => {
+                // The first, but for one that was taken because it held nothing.
+                let place = order.iter().position(|&closed| closed == superblock);
+                order.remove(place.expect("a candidate is in the order"));
+            }
+            Self::CostBenefit(ages) => ages.collected(superblock as usize),
+            Self::Greedy | Self::DChoices { .. } => {}
         }
     }
 
     /// What it chooses; `None` without a candidate, and for greedy, which asks the index.
-    fn choose(&mut self, candidates: Candidates<'_>, plainly: bool) -> Option<u32> {
+    fn choose(
+        &mut self,
+        candidates: Candidates<'_>,
+        chunk_least: &[u32],
+        plainly: bool,
+    ) -> Option<u32> {
         match self {
             Self::Greedy => None,
             Self::Fifo(order) => order.front().copied(),
@@ -95,7 +101,7 @@ impl Order {
                 let best = if plainly {
                     candidates.worthiest_of(0..candidates.counts.len(), None, ages)
                 } else {
-                    search::worthiest(candidates, ages)
+                    search::worthiest(candidates, chunk_least, ages)
                 };
                 best.map(|best| best.superblock)
             }
@@ -114,10 +120,38 @@ impl Order {
 /// When superblocks were closed, counted in superblocks that were closed before.
 #[derive(Debug)]
 pub(super) struct Ages {
+    /// [`NEVER_CLOSED`] of what is no candidate.
     closed_at: Vec<u64>,
+    /// The least of `closed_at` in each chunk of [`CHUNK`] superblocks.
+    chunk_oldest: Vec<u64>,
     closed: u64,
     /// Whether it is the square root of an age that counts.
     rooted: bool,
+}
+
+/// Later than any superblock is closed.
+const NEVER_CLOSED: u64 = u64::MAX;
+
+impl Ages {
+    fn new(superblocks: usize, rooted: bool) -> Self {
+        let chunk_oldest = vec![NEVER_CLOSED; superblocks.div_ceil(CHUNK)];
+        Self { closed_at: vec![NEVER_CLOSED; superblocks], chunk_oldest, closed: 0, rooted }
+    }
+
+    fn closed(&mut self, superblock: usize) {
+        self.closed_at[superblock] = self.closed;
+        let oldest = &mut self.chunk_oldest[superblock / CHUNK];
+        *oldest = (*oldest).min(self.closed);
+        self.closed += 1;
+    }
+
+    fn collected(&mut self, superblock: usize) {
+        self.closed_at[superblock] = NEVER_CLOSED;
+        let chunk = superblock / CHUNK;
+        let end = self.closed_at.len().min((chunk + 1) * CHUNK);
+        let oldest = self.closed_at[chunk * CHUNK..end].iter().copied().min();
+        self.chunk_oldest[chunk] = oldest.expect("a chunk has at least one superblock");
+    }
 }
 
 /// The closed superblocks and what is valid in them.
@@ -234,7 +268,7 @@ impl Mapping {
             Space::Packed(packing) => Some(packing),
         };
         let candidates = Candidates { counts: &self.counts, packing, whole };
-        let superblock = self.order.choose(candidates, plainly)?;
+        let superblock = self.order.choose(candidates, &self.chunk_least, plainly)?;
         Some((superblock, candidates.valid(superblock)))
     }
 
@@ -268,6 +302,15 @@ impl Mapping {
 
     /// Checks that the order holds exactly the candidates.
     pub(super) fn check_order(&self) {
+        if let Order::CostBenefit(ages) = &self.order {
+            for (chunk, closed_at) in ages.closed_at.chunks(CHUNK).enumerate() {
+                let oldest = closed_at.iter().min();
+                assert_eq!(oldest, ages.chunk_oldest.get(chunk), "the oldest of chunk {chunk}");
+            }
+            let closed = ages.closed_at.iter().map(|&closed_at| closed_at != NEVER_CLOSED);
+            let candidates = self.counts.iter().map(|&count| count & NOT_CLOSED == 0);
+            assert!(closed.eq(candidates), "closed superblocks have an age");
+        }
         if let Order::Fifo(order) = &self.order {
             let closed = |&superblock: &u32| self.counts[superblock as usize] & NOT_CLOSED == 0;
             assert!(order.iter().all(closed), "the order holds closed superblocks");

@@ -7,7 +7,7 @@ fn at(nanos: u64) -> Instant {
 
 /// The position after one more group.
 fn group(buffer: &mut WriteBuffer, number: u32) -> Position {
-    buffer.begin();
+    buffer.begin(0);
     buffer.fill(number, 0, false);
     buffer.placed()
 }
@@ -51,7 +51,7 @@ fn data_are_in_the_buffer_from_their_write_to_the_end_of_their_program() {
 #[test]
 fn an_open_group_keeps_its_place_while_others_fill_beside_it() {
     let mut buffer = WriteBuffer::new(2);
-    buffer.begin();
+    buffer.begin(0);
     let positions = [1, 2, 3].map(|number| group(&mut buffer, number));
     assert_eq!(buffer.arrive(positions[0], at(10)), Some(at(10)));
     assert_eq!(buffer.arrive(positions[1], at(20)), None, "group 1 has the only other place");

@@ -37,23 +37,41 @@ pub(super) fn emptiest(
 /// equals.
 ///
 /// A chunk is compared exactly only if something in it may be better than the best so far. That is
-/// known in floating point, with a margin: few chunks are compared in vain, none is passed by.
-pub(super) fn worthiest(candidates: Candidates<'_>, ages: &Ages) -> Option<Offer> {
+/// known in floating point, with a margin: few chunks are compared in vain, none is passed by. Most
+/// are known to have nothing from their least count, in `chunk_least`, and their greatest age.
+pub(super) fn worthiest(
+    candidates: Candidates<'_>,
+    chunk_least: &[u32],
+    ages: &Ages,
+) -> Option<Offer> {
     if ages.rooted {
-        worthiest_by::<true>(candidates, ages)
+        worthiest_by::<true>(candidates, chunk_least, ages)
     } else {
-        worthiest_by::<false>(candidates, ages)
+        worthiest_by::<false>(candidates, chunk_least, ages)
     }
 }
 
-fn worthiest_by<const ROOTED: bool>(candidates: Candidates<'_>, ages: &Ages) -> Option<Offer> {
-    let (counts, whole) = (candidates.counts, candidates.whole);
+fn worthiest_by<const ROOTED: bool>(
+    candidates: Candidates<'_>,
+    chunk_least: &[u32],
+    ages: &Ages,
+) -> Option<Offer> {
+    let (counts, whole, closed) = (candidates.counts, candidates.whole, ages.closed);
+    let chunks = chunk_least.iter().zip(&ages.chunk_oldest);
     let mut best = None;
     let mut bar = 0.0;
-    for (chunk, closed_at) in ages.closed_at.chunks(CHUNK).enumerate() {
-        let superblocks = chunk * CHUNK..chunk * CHUNK + closed_at.len();
-        let counts = &counts[superblocks.clone()];
-        if any_reaches::<ROOTED>(bar, counts, closed_at, ages.closed, whole) {
+    for (chunk, (&least, &oldest)) in chunks.enumerate() {
+        if !reaches::<ROOTED>(bar, least, oldest, (closed, whole)) {
+            continue;
+        }
+        let superblocks = chunk * CHUNK..counts.len().min((chunk + 1) * CHUNK);
+        let (counts, closed_at) =
+            (&counts[superblocks.clone()], &ages.closed_at[superblocks.clone()]);
+        let reach = |any, (&count, &closed_at)| {
+            // Bitwise: a lazy operator is a branch, and not vectorised.
+            any | reaches::<ROOTED>(bar, count, closed_at, (closed, whole))
+        };
+        if counts.iter().zip(closed_at).fold(false, reach) {
             best = candidates.worthiest_of(superblocks, best, ages);
             // Infinite where nothing is valid: nothing reaches that, and nothing is better.
             bar = best.map_or(0.0, |best| worth::<ROOTED>(best, whole) * CERTAIN);
@@ -72,28 +90,25 @@ fn worth<const ROOTED: bool>(offer: Offer, whole: u32) -> f64 {
     }
 }
 
-/// Whether a candidate of a chunk is worth `bar` or more.
-fn any_reaches<const ROOTED: bool>(
+/// Whether what was closed after `closed_at` others of now `closed`, and holds `count` valid units
+/// of `whole`, is a candidate and worth `bar` or more.
+#[inline]
+fn reaches<const ROOTED: bool>(
     bar: f64,
-    counts: &[u32],
-    closed_at: &[u64],
-    closed: u64,
-    whole: u32,
+    count: u32,
+    closed_at: u64,
+    (closed, whole): (u64, u32),
 ) -> bool {
-    counts.iter().zip(closed_at).fold(false, |any, (&count, &closed_at)| {
-        let age = closed.wrapping_sub(closed_at) as f64;
-        // Of a candidate it is no negative number, and signed ones are converted faster.
-        let valid = f64::from(count.cast_signed());
-        let free = f64::from(whole) - valid;
-        // An age beyond the greatest only lets a chunk be compared in vain.
-        let enough = if ROOTED {
-            age * (free * free) >= bar * (valid * valid)
-        } else {
-            age * free >= bar * valid
-        };
-        let closed = count & NOT_CLOSED == 0;
-        // Bitwise: a lazy operator is a branch, and not vectorised.
-        let reaches = enough & closed;
-        any | reaches
-    })
+    let age = closed.wrapping_sub(closed_at) as f64;
+    // Of a candidate it is no negative number, and signed ones are converted faster.
+    let valid = f64::from(count.cast_signed());
+    let free = f64::from(whole) - valid;
+    // An age beyond the greatest only lets a chunk be compared in vain.
+    let enough = if ROOTED {
+        age * (free * free) >= bar * (valid * valid)
+    } else {
+        age * free >= bar * valid
+    };
+    let is_candidate = count & NOT_CLOSED == 0;
+    enough & is_candidate
 }

@@ -156,8 +156,17 @@ impl Closed {
             if rng.below(8) == 0 { valid | NOT_CLOSED } else { valid }
         };
         let counts = std::iter::repeat_with(|| count(rng)).take(superblocks).collect();
-        let closed_at = std::iter::repeat_with(|| rng.below(longest)).take(superblocks).collect();
-        Self { counts, ages: Ages { closed_at, closed: longest, rooted: false } }
+        let mut closed = Self::at(0, counts, longest);
+        closed.ages.closed_at.fill_with(|| rng.below(longest));
+        closed
+    }
+
+    /// Superblocks with these counts, all closed at `closed_at`, when `closed` have been closed.
+    fn at(closed_at: u64, counts: Vec<u32>, closed: u64) -> Self {
+        let mut ages = Ages::new(counts.len(), false);
+        ages.closed_at.fill(closed_at);
+        ages.closed = closed;
+        Self { counts, ages }
     }
 
     fn candidates(&self) -> Candidates<'_> {
@@ -172,11 +181,13 @@ impl Closed {
     }
 
     /// The same by the vectorised searches.
-    fn vectorised(&self) -> (Option<(u32, u32)>, Option<Offer>) {
+    fn vectorised(&mut self) -> (Option<(u32, u32)>, Option<Offer>) {
         let least = self.counts.chunks(CHUNK).map(|chunk| *chunk.iter().min().unwrap());
         let chunk_least: Vec<u32> = least.collect();
+        let oldest = self.ages.closed_at.chunks(CHUNK).map(|chunk| *chunk.iter().min().unwrap());
+        self.ages.chunk_oldest = oldest.collect();
         let emptiest = search::emptiest(&self.counts, &chunk_least, VictimSearch::Vectorised);
-        (emptiest, search::worthiest(self.candidates(), &self.ages))
+        (emptiest, search::worthiest(self.candidates(), &chunk_least, &self.ages))
     }
 }
 
@@ -211,10 +222,7 @@ fn what_floating_point_cannot_tell_apart_is_compared_exactly() {
     // 3 * 2^60 + 599 and more, which is rounded down to 3 * 2^60 + 512.
     let age = 1_u64 << 60;
     for (second, best) in [(3 * age + 599, 0), (3 * age + 600, 0), (3 * age + 601, 64)] {
-        let mut closed = Closed {
-            counts: vec![NOT_CLOSED; 100],
-            ages: Ages { closed_at: vec![0; 100], closed: 1 << 63, rooted: false },
-        };
+        let mut closed = Closed::at(0, vec![NOT_CLOSED; 100], 1 << 63);
         (closed.counts[0], closed.counts[64]) = (WHOLE / 2, WHOLE / 4 * 3);
         closed.ages.closed_at[0] = closed.ages.closed - (age + 200);
         closed.ages.closed_at[64] = closed.ages.closed - second;
