@@ -14,6 +14,7 @@ mod claim;
 mod device;
 mod drives;
 mod files;
+mod fit;
 mod foundation;
 mod house;
 mod kernels;

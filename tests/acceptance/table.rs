@@ -8,11 +8,13 @@ use crate::campaign::{inputs, killed, mutants, watched};
 
 mod answer;
 mod drives;
+mod fit;
 mod kernels;
 mod truth;
 
 use answer::ANSWER;
 use drives::DRIVES;
+use fit::FIT;
 use kernels::KERNELS;
 use truth::TRUTH;
 
@@ -44,7 +46,7 @@ const BROWSER: &str = "crates/trimbench/tests/cli/browser.rs";
 const HOSTILE: &str = "crates/trimbench/tests/cli/hostile.rs";
 
 /// Every key, with its claims in the order of their numbers.
-pub const KEYS: [Key; 12] = [
+pub const KEYS: [Key; 13] = [
     Key {
         name: "foundation",
         title: "First measurements: the emulated SSD and a real directory under one command.",
@@ -90,6 +92,7 @@ pub const KEYS: [Key; 12] = [
     Key { name: "truth", title: "Figures and advice that an expert would sign.", claims: TRUTH },
     Key { name: "answer", title: "The answer first.", claims: ANSWER },
     Key { name: "drives", title: "Held against real drives.", claims: DRIVES },
+    Key { name: "fit", title: "Drives of today, by their numbers.", claims: FIT },
 ];
 
 const FOUNDATION: &[ClaimRow] = &[

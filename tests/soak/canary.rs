@@ -6,7 +6,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 use trimbench_ssd::{Overreach, Ssd, TableFault, VictimPolicy};
 
-use super::scenario::{Scenario, Size, Start, UNIT};
+use super::scenario::{PIECE, Scenario, Size, Start};
 use super::session::Law;
 
 /// A planted fault.
@@ -52,7 +52,8 @@ impl Canary {
         let fits = |it: &Scenario| {
             it.trims()
                 && it.faults == FaultPlan::default()
-                && it.drive.trim.granularity.0 <= 4 * UNIT
+                && it.unit_pieces() == 1
+                && it.drive.trim.granularity.0 <= 4 * PIECE
                 && (self != Self::AnotherVictim || Self::collects_emptiest(it))
         };
         let mut tries = (0_u32..).map(|number| rng.split(&format!("cage {number}")));
@@ -84,7 +85,7 @@ impl Canary {
     pub(super) fn plant_first(self, drive: &mut Ssd, faults: &mut FaultPlan) {
         match self {
             Self::TrimEatsNeighbour => {
-                drive.plant_overreach(Overreach { before: Bytes(0), behind: Bytes(UNIT) });
+                drive.plant_overreach(Overreach { before: Bytes(0), behind: Bytes(PIECE) });
             }
             Self::CommandsFail => faults.fail_from = Some(Instant::START),
             Self::AnotherTime => faults.freeze_on_discard = Nanos(1),

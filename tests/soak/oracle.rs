@@ -15,7 +15,7 @@ use trimbench_core::units::index;
 use trimbench_core::{Content, Data, Lba, LbaRange};
 use trimbench_ssd::{Media, TrimmedReads};
 
-use super::scenario::{Scenario, Start, UNIT_BLOCKS};
+use super::scenario::{PIECE_BLOCKS, Scenario, Start};
 
 pub(super) use exact::Exact;
 pub(super) use versions::Versions;
@@ -23,15 +23,15 @@ pub(super) use versions::Versions;
 #[cfg(test)]
 mod tests;
 
-/// The contents of a unit's blocks.
+/// The contents of a piece's blocks.
 pub(super) type Blocks = [Content; BLOCKS];
-/// Blocks of a unit.
-const BLOCKS: usize = index(UNIT_BLOCKS);
+/// Blocks of a piece.
+const BLOCKS: usize = index(PIECE_BLOCKS);
 
-/// What is found of a mapping unit.
+/// What is found of a piece of 4 KiB: a mapping unit, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Found {
-    /// It holds data.
+    /// Its unit holds data.
     pub(super) mapped: bool,
     /// `None` while the drive keeps no contents.
     pub(super) blocks: Option<Blocks>,
@@ -64,11 +64,11 @@ pub(super) trait Oracle {
     /// tells which.
     fn power_cut(&mut self, look: impl FnMut(u64) -> Found) -> Judgement;
 
-    /// Units that hold data.
-    fn mapped_units(&self) -> u64;
+    /// Pieces whose units hold data.
+    fn mapped_pieces(&self) -> u64;
 
-    /// Whether this may be found of a unit.
-    fn judge(&mut self, unit: u64, found: &Found) -> Judgement;
+    /// Whether this may be found of a piece.
+    fn judge(&mut self, piece: u64, found: &Found) -> Judgement;
 }
 
 /// Knows nothing.
@@ -94,7 +94,7 @@ impl Oracle for Nobody {
         Ok(())
     }
 
-    fn mapped_units(&self) -> u64 {
+    fn mapped_pieces(&self) -> u64 {
         0
     }
 
@@ -106,7 +106,9 @@ impl Oracle for Nobody {
 /// What both oracles know of the drive.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    units: u64,
+    pieces: u64,
+    /// Pieces of a mapping unit: they become mapped together.
+    unit_pieces: u64,
     reads: TrimmedReads,
     /// The TRIM granularity, in logical blocks; `None` where a TRIM frees nothing.
     granule: Option<u64>,
@@ -124,9 +126,10 @@ impl Rules {
         let Scenario { drive, load, .. } = scenario;
         let in_place = drive.media == Media::InPlace;
         Self {
-            units: scenario.units(),
+            pieces: scenario.pieces(),
+            unit_pieces: scenario.unit_pieces(),
             reads: drive.contents.reads,
-            granule: scenario.trims().then_some(drive.trim.granularity.0 / 512),
+            granule: scenario.trims().then_some(drive.discard_granularity().0 / 512),
             alignment: drive.trim.alignment.0 / 512,
             always_mapped: in_place,
             protected: in_place || drive.power_loss_protection,
@@ -135,17 +138,19 @@ impl Rules {
     }
 }
 
-/// The units that a range touches, and of each the blocks within the range.
-fn touched(range: LbaRange) -> impl Iterator<Item = (u64, Range<usize>)> {
-    let (start, end) = (range.start().0, range.end().0);
-    (start / UNIT_BLOCKS..end.div_ceil(UNIT_BLOCKS)).map(move |unit| {
-        let first = unit * UNIT_BLOCKS;
-        let within = |lba: u64| index(lba.clamp(first, first + UNIT_BLOCKS) - first);
-        (unit, within(start)..within(end))
+/// The pieces of the units that a range touches, and of each the blocks within the range, which may
+/// be none.
+fn touched(range: LbaRange, unit_pieces: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let (start, end, unit) = (range.start().0, range.end().0, unit_pieces * PIECE_BLOCKS);
+    let pieces = start / unit * unit_pieces..end.div_ceil(unit) * unit_pieces;
+    pieces.map(move |piece| {
+        let first = piece * PIECE_BLOCKS;
+        let within = |lba: u64| index(lba.clamp(first, first + PIECE_BLOCKS) - first);
+        (piece, within(start)..within(end))
     })
 }
 
-/// The address of a block of a unit.
-fn lba(unit: u64, block: usize) -> Lba {
-    Lba(unit * UNIT_BLOCKS + block as u64)
+/// The address of a block of a piece.
+fn lba(piece: u64, block: usize) -> Lba {
+    Lba(piece * PIECE_BLOCKS + block as u64)
 }

@@ -18,10 +18,10 @@ pub(super) use load::{Load, Start, Step, Steps};
 #[cfg(test)]
 mod tests;
 
-/// Bytes of a mapping unit.
-pub(super) const UNIT: u64 = 4_096;
-/// Logical blocks of a mapping unit.
-pub(super) const UNIT_BLOCKS: u64 = 8;
+/// Bytes of a piece: the smallest mapping unit. Larger ones are several pieces.
+pub(super) const PIECE: u64 = 4_096;
+/// Logical blocks of a piece.
+pub(super) const PIECE_BLOCKS: u64 = 8;
 const HALF: Ppm = Ppm(500_000);
 const QUARTER: Ppm = Ppm(250_000);
 
@@ -52,7 +52,8 @@ struct Dimension {
     draw: fn(&mut Rng, &mut Scenario),
 }
 
-const DIMENSIONS: [Dimension; 30] = [
+const DIMENSIONS: [Dimension; 31] = [
+    Dimension { name: "mapping-unit", draw: drive::mapping_unit },
     Dimension { name: "geometry", draw: drive::geometry },
     Dimension { name: "capacity", draw: drive::capacity },
     Dimension { name: "over-provisioning", draw: drive::over_provisioning },
@@ -102,9 +103,14 @@ impl Scenario {
         scenario
     }
 
-    /// Units that the host addresses.
-    pub(super) fn units(&self) -> u64 {
-        self.drive.exported_units()
+    /// Pieces that the host addresses.
+    pub(super) fn pieces(&self) -> u64 {
+        self.drive.capacity.0 / PIECE
+    }
+
+    /// Pieces of a mapping unit.
+    pub(super) fn unit_pieces(&self) -> u64 {
+        self.drive.mapping_unit.0 / PIECE
     }
 
     /// Whether a TRIM changes what a unit holds.
@@ -136,6 +142,7 @@ impl Scenario {
         let flags = [
             (cache(SlcMode::Fixed), ", fixed cache"),
             (cache(SlcMode::Dynamic), ", dynamic cache"),
+            (self.unit_pieces() > 1, ", large units"),
             (drive.media == Media::InPlace, ", in place"),
             (drive.compression.is_some(), ", compressing"),
             (drive.mapping_cache.is_some(), ", mapping cache"),

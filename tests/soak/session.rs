@@ -19,7 +19,7 @@ use trimbench_ssd::{DriveCounters, Ssd, VictimSearch};
 
 use super::canary::Canary;
 use super::oracle::{Found, Oracle};
-use super::scenario::{Scenario, Start, Step, Steps, UNIT, UNIT_BLOCKS};
+use super::scenario::{PIECE, PIECE_BLOCKS, Scenario, Start, Step, Steps};
 use super::tally::SoakTally;
 use crate::process;
 
@@ -159,7 +159,7 @@ impl<'a, O: Oracle> Session<'a, O> {
             drive.precondition_sequential(Bytes(0), scenario.drive.capacity);
         }
         if scenario.load.start == Start::Fragmented {
-            drive.precondition_random(scenario.units(), &mut rng.split("start"));
+            drive.precondition_random(scenario.drive.exported_units(), &mut rng.split("start"));
         }
         let mut faults = scenario.faults;
         if let Some(canary) = plan.canary {
@@ -230,8 +230,8 @@ impl<'a, O: Oracle> Session<'a, O> {
                 None => self.reap(Instant::NEVER)?,
             }
         };
-        let units =
-            |range: LbaRange| range.end().0.div_ceil(UNIT_BLOCKS) - range.start().0 / UNIT_BLOCKS;
+        let blocks = self.scenario.unit_pieces() * PIECE_BLOCKS;
+        let units = |range: LbaRange| range.end().0.div_ceil(blocks) - range.start().0 / blocks;
         match command {
             BlockCommand::Write { range, data } => {
                 self.oracle.write(range, data);
@@ -348,15 +348,15 @@ impl<'a, O: Oracle> Session<'a, O> {
     /// Checks everything.
     fn walk(&mut self) -> Result<(), Stop> {
         self.drive().check();
-        let mapped = self.drive().mapped_units();
-        let expected = self.oracle.mapped_units();
+        let mapped = self.drive().mapped_units() * self.scenario.unit_pieces();
+        let expected = self.oracle.mapped_pieces();
         if mapped != expected {
-            let what = format!("{mapped} units hold data instead of {expected}");
+            let what = format!("{mapped} pieces hold data instead of {expected}");
             return Err(Stop::because(Law::Contents, what));
         }
-        for unit in 0..self.scenario.units() {
-            let found = look(self.target.model_mut().inner_mut(), unit, &mut self.contents);
-            let judgement = self.oracle.judge(unit, &found);
+        for piece in 0..self.scenario.pieces() {
+            let found = look(self.target.model_mut().inner_mut(), piece, &mut self.contents);
+            let judgement = self.oracle.judge(piece, &found);
             judgement.map_err(|what| Stop::because(Law::Contents, what))?;
         }
         self.tally.walks += 1;
@@ -416,31 +416,31 @@ impl<'a, O: Oracle> Session<'a, O> {
         let counters = self.drive().counters();
         let erases = self.drive().erases_by_superblock().to_vec();
         self.hash.text(&format!("{counters:?} {statistics:?} {erases:?}"));
-        for unit in 0..self.scenario.units() {
-            let found = look(self.target.model_mut().inner_mut(), unit, &mut self.contents);
-            // A trimmed unit may read as something else each time.
+        for piece in 0..self.scenario.pieces() {
+            let found = look(self.target.model_mut().inner_mut(), piece, &mut self.contents);
+            // A trimmed piece may read as something else each time.
             if found.mapped {
-                self.hash.text(&format!("{unit} {found:?}"));
+                self.hash.text(&format!("{piece} {found:?}"));
             }
         }
         Ok(Outcome { tally: self.with_counters(), hash: self.hash.value() })
     }
 }
 
-/// What a unit of the drive is found as.
-fn look(drive: &mut Ssd, unit: u64, contents: &mut Vec<Content>) -> Found {
-    let mapped = drive.holds_data(unit);
-    let range = LbaRange::new(Lba(unit * UNIT_BLOCKS), Blocks(UNIT_BLOCKS));
+/// What a piece of the drive is found as.
+fn look(drive: &mut Ssd, piece: u64, contents: &mut Vec<Content>) -> Found {
+    let mapped = drive.holds_data(Bytes(piece * PIECE));
+    let range = LbaRange::new(Lba(piece * PIECE_BLOCKS), Blocks(PIECE_BLOCKS));
     contents.clear();
-    let examined = drive.examine(range.expect("a unit of the drive"), contents);
+    let examined = drive.examine(range.expect("a piece of the drive"), contents);
     let blocks = examined.ok().and_then(|()| contents.as_slice().try_into().ok());
     Found { mapped, blocks }
 }
 
-/// How many commands lie between two walks of a long run: about as many as the drive has units, so
+/// How many commands lie between two walks of a long run: about as many as the drive has pieces, so
 /// that most of what is written is looked at before it is overwritten.
 pub(super) fn walk_interval(scenario: &Scenario) -> u64 {
-    u64::from(narrow(scenario.units())).max(1)
+    u64::from(narrow(scenario.pieces())).max(1)
 }
 
-const _: () = assert!(UNIT == UNIT_BLOCKS * 512);
+const _: () = assert!(PIECE == PIECE_BLOCKS * 512);

@@ -51,6 +51,11 @@ pub struct Instant(u64);
 pub struct Ppm(pub u32);
 
 impl Bytes {
+    /// Binary kibibytes.
+    pub const fn kib(count: u64) -> Self {
+        Self(count << 10)
+    }
+
     /// Binary mebibytes.
     pub const fn mib(count: u64) -> Self {
         Self(count << 20)

@@ -435,11 +435,12 @@ impl Provisioner for ModelledFilesystems {
         let discards = files.counters().discards;
         let policy = files.policy_account();
         files.forget_policy_maxima();
-        // The drive's units are as large as the filesystem's blocks.
+        // Of a mapping unit that is larger than a block, the drive keeps all for a part.
         let free: Vec<LbaRange> = files.free_space().collect();
         let ssd = files.device_mut().inner_mut();
         let held = |range: &LbaRange| {
-            (range.start().0..range.end().0).filter(|unit| ssd.holds_data(*unit)).count() as u64
+            let blocks = range.start().0..range.end().0;
+            blocks.filter(|block| ssd.holds_data(Bytes(block * FS_BLOCK.0))).count() as u64
         };
         let units: u64 = free.iter().map(held).sum();
         let wear = ssd.wear()?;

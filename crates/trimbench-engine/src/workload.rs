@@ -79,10 +79,40 @@ impl<A: Area> RandomAccess<A> {
 }
 
 /// One access that was drawn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Access {
     offset: Bytes,
     is_read: bool,
+}
+
+/// Accesses that were drawn before they are due, first in, first out.
+#[derive(Clone, Debug, Default)]
+struct Ahead {
+    accesses: [Access; AHEAD],
+    /// How many came and went so far.
+    added: usize,
+    taken: usize,
+}
+
+impl Ahead {
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.added - self.taken == AHEAD
+    }
+
+    #[inline]
+    fn add(&mut self, access: Access) {
+        self.accesses[self.added % AHEAD] = access;
+        self.added += 1;
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<Access> {
+        (self.taken < self.added).then(|| {
+            self.taken += 1;
+            self.accesses[(self.taken - 1) % AHEAD]
+        })
+    }
 }
 
 /// A closed loop: `queue_depth` accesses outstanding, until `count` were issued and a time has
@@ -90,8 +120,7 @@ struct Access {
 #[derive(Clone, Debug)]
 pub struct ClosedLoop<A> {
     access: RandomAccess<A>,
-    /// The next ones, which were asked for before they are due.
-    drawn: VecDeque<Access>,
+    ahead: Ahead,
     vacant: u32,
     left: u64,
     until: Instant,
@@ -106,7 +135,7 @@ impl<A: Area> ClosedLoop<A> {
     /// Keeps `queue_depth` accesses outstanding until at least `count` were issued *and* it is
     /// `until`.
     pub fn lasting(access: RandomAccess<A>, queue_depth: u32, count: u64, until: Instant) -> Self {
-        Self { access, drawn: VecDeque::new(), vacant: queue_depth, left: count, until }
+        Self { access, ahead: Ahead::default(), vacant: queue_depth, left: count, until }
     }
 
     /// Nothing is issued any more.
@@ -128,17 +157,17 @@ impl<A: Area> Workload for ClosedLoop<A> {
         }
         self.left = self.left.saturating_sub(1);
         self.vacant -= 1;
-        let access = self.drawn.pop_front().unwrap_or_else(|| self.access.draw());
+        let access = self.ahead.take().unwrap_or_else(|| self.access.draw());
         Next::Issue { intended: now, command: self.access.command(access) }
     }
 
     #[inline]
     fn upcoming(&mut self) -> Option<A::Command> {
-        if self.drawn.len() == AHEAD {
+        if self.ahead.is_full() {
             return None;
         }
         let access = self.access.draw();
-        self.drawn.push_back(access);
+        self.ahead.add(access);
         Some(self.access.command(access))
     }
 

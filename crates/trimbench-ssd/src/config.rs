@@ -1,7 +1,8 @@
 //! The numbers of one emulated drive, resolved and validated.
 //!
-//! Units: mapping units are 4 KiB; capacities are bytes; over-provisioning is (physical - exported)
-//! / exported and excludes the reserve of garbage collection.
+//! Units: mapping units are `drive.mapping_unit`, 4 KiB unless it is set; capacities are bytes;
+//! over-provisioning is (physical - exported) / exported and excludes the reserve of garbage
+//! collection.
 //!
 //! The structs are read from the tables that define them. A table gives ranges in words;
 //! [`SsdConfig::check`] enforces them, because most depend on other values, and quotes them.
@@ -11,6 +12,8 @@ use trimbench_core::settings::{
     FromSettings as _, Unit, default_to, described, named, optional, true_false,
 };
 use trimbench_core::{Bytes, Nanos, Ppm, TrimPromise, named_enum, settings};
+
+use crate::unit::{PIECE_BYTES, UnitSize};
 
 mod compression;
 mod gc;
@@ -30,12 +33,13 @@ pub use write_streams::WriteStreamsConfig;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of one mapping unit.
-pub(crate) const UNIT_BYTES: u64 = 4096;
 /// Superblocks beyond the over-provisioning that only the collector uses: its own open one, one to
 /// move into while that fills, and one spare.
 pub(crate) const RESERVE_SUPERBLOCKS: u64 = 3;
-/// The most units that 32-bit tables address (16 TiB), less the value that means "unmapped".
+/// The largest mapping unit.
+const UNIT_MAX: Bytes = Bytes::kib(64);
+/// The most units that 32-bit tables address (16 TiB of 4 KiB), less the value that means
+/// "unmapped".
 const MAX_UNITS: u64 = u32::MAX as u64 - 1;
 
 /// More dies than any drive has.
@@ -68,10 +72,13 @@ settings! {
             described("a positive multiple of `geometry.channels`, at most 65536");
         /// bytes that one program operation writes: page size x planes
         pub program_bytes: Bytes = "geometry.program_bytes", Required,
-            described("a power of two, at least 4KiB");
+            described("a power of two, at least a mapping unit");
         /// bytes of a superblock: a stripe of erase blocks over all dies, collected as one
         pub superblock: Bytes = "geometry.superblock", Required,
-            described("a power of two, at least 256KiB and a program operation, at most 64GiB");
+            described(
+                "a power of two, at least 64 mapping units and a program operation, at most \
+                 64GiB",
+            );
         /// program operations that fit in a real erase block. An emulated superblock may be smaller
         /// than a real one (so that small drives have enough of them); its erase is charged in
         /// proportion, so that erase time a byte is right
@@ -197,7 +204,11 @@ settings! {
     pub struct SsdConfig(values) {
         /// bytes that the host addresses
         pub capacity: Bytes = "drive.capacity", Required,
-            described("a multiple of 4KiB, at least 8 superblocks");
+            described("a multiple of `drive.mapping_unit`, at least 8 superblocks");
+        /// bytes that an entry of the map stands for (*indirection unit*). A write of less reads
+        /// the rest of its unit and writes the whole; a TRIM frees whole units only
+        pub mapping_unit: Bytes = "drive.mapping_unit", default_to("4KiB"),
+            described("a power of two, 4KiB to 64KiB; 4KiB in a drive that compresses");
         /// (physical - exported) / exported, without the reserve of garbage collection
         pub over_provisioning: Ppm = "drive.over_provisioning", Required,
             described("0.1% to 1000%");
@@ -252,19 +263,28 @@ settings! {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriveConfigError {
-    /// The capacity is zero, not a multiple of 4 KiB, or too small for the geometry.
-    #[error("capacity {capacity} is too small or not a multiple of 4KiB; give at least {minimum}")]
+    /// The capacity is zero, not a multiple of the mapping unit, or too small for the geometry.
+    #[error(
+        "capacity {capacity} is too small or not a multiple of {unit}; give at least {minimum}"
+    )]
     CapacityTooSmall {
         /// As given.
         capacity: Bytes,
+        /// The mapping unit.
+        unit: Bytes,
         /// What this geometry needs.
         minimum: Bytes,
     },
     /// Capacity and over-provisioning need more than 32-bit tables address.
-    #[error("capacity {capacity} with its over-provisioning is beyond the emulator's 16TiB")]
+    #[error(
+        "capacity {capacity} with its over-provisioning is beyond the emulator's 2^32 mapping \
+         units of {unit}; with a `drive.mapping_unit` of 64KiB these are 256TiB"
+    )]
     CapacityTooLarge {
         /// As given.
         capacity: Bytes,
+        /// The mapping unit.
+        unit: Bytes,
     },
     /// A value is outside its range, or does not go with another one.
     #[error("{field} is {value}, but must be {requirement}")]
@@ -292,7 +312,16 @@ fn require(
 impl SsdConfig {
     /// Mapping units that the host addresses.
     pub fn exported_units(&self) -> u64 {
-        self.capacity.0 / UNIT_BYTES
+        self.unit().units(self.capacity)
+    }
+
+    pub(crate) fn unit(&self) -> UnitSize {
+        UnitSize::new(self.mapping_unit)
+    }
+
+    /// The pieces that a TRIM frees: never parts of a mapping unit.
+    pub fn discard_granularity(&self) -> Bytes {
+        self.trim.granularity.max(self.mapping_unit)
     }
 
     /// Superblocks that the collector works with, its reserve included: all but those of a fixed
@@ -323,12 +352,12 @@ impl SsdConfig {
 
     /// Mapping units of a superblock.
     pub fn superblock_units(&self) -> u64 {
-        self.geometry.superblock.0 / UNIT_BYTES
+        self.unit().units(self.geometry.superblock)
     }
 
     /// Mapping units of a program operation.
     pub fn program_units(&self) -> u64 {
-        self.geometry.program_bytes.0 / UNIT_BYTES
+        self.unit().units(self.geometry.program_bytes)
     }
 
     /// Addresses of physical units.
@@ -373,12 +402,12 @@ impl SsdConfig {
             streams.check(self)?;
         }
         let minimum = Bytes(self.geometry.superblock.0 * 8);
-        let fits = self.capacity >= minimum && self.capacity.0.is_multiple_of(UNIT_BYTES);
-        if !fits {
-            return Err(DriveConfigError::CapacityTooSmall { capacity: self.capacity, minimum });
+        let (capacity, unit) = (self.capacity, self.mapping_unit);
+        if capacity < minimum || !capacity.0.is_multiple_of(unit.0) {
+            return Err(DriveConfigError::CapacityTooSmall { capacity, unit, minimum });
         }
-        if self.capacity.0 / UNIT_BYTES > MAX_UNITS || self.slots() > MAX_UNITS {
-            return Err(DriveConfigError::CapacityTooLarge { capacity: self.capacity });
+        if self.exported_units() > MAX_UNITS || self.slots() > MAX_UNITS {
+            return Err(DriveConfigError::CapacityTooLarge { capacity, unit });
         }
         Ok(())
     }
@@ -396,18 +425,22 @@ impl SsdConfig {
     fn check_geometry(&self) -> Result<(), DriveConfigError> {
         let Geometry { channels, dies, program_bytes, superblock, programs_per_erase } =
             self.geometry;
-        let over_provisioning = self.over_provisioning.0;
+        let (over_provisioning, unit) = (self.over_provisioning.0, self.mapping_unit);
+        // The first: all that follows counts in units.
+        self.hold(&[(
+            "drive.mapping_unit",
+            unit.0.is_power_of_two()
+                && (Bytes(PIECE_BYTES)..=UNIT_MAX).contains(&unit)
+                && (unit.0 == PIECE_BYTES || self.compression.is_none()),
+        )])?;
         self.hold(&[
             ("geometry.channels", channels > 0),
             ("geometry.dies", dies > 0 && dies <= DIES_MAX && dies.is_multiple_of(channels)),
-            (
-                "geometry.program_bytes",
-                program_bytes.0 >= UNIT_BYTES && program_bytes.0.is_power_of_two(),
-            ),
+            ("geometry.program_bytes", program_bytes >= unit && program_bytes.0.is_power_of_two()),
             (
                 "geometry.superblock",
                 superblock.0.is_power_of_two()
-                    && superblock.0 >= (64 * UNIT_BYTES).max(program_bytes.0)
+                    && superblock >= Bytes(64 * unit.0).max(program_bytes)
                     && superblock <= Bytes::gib(64),
             ),
             ("geometry.programs_per_erase", programs_per_erase > 0),

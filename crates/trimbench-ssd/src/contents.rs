@@ -9,23 +9,24 @@
 //! With power-loss protection, and on a medium without translation, every change is durable at once
 //! and nothing is journalled.
 //!
-//! Units: mapping units of [`UNIT_BLOCKS`] logical blocks.
+//! Units: mapping units, logical blocks.
 
 use std::collections::BTreeMap;
 
 use trimbench_core::units::index;
 use trimbench_core::{Content, Data, Lba, LbaRange};
 
-use crate::config::{ContentsConfig, TrimmedReads};
+use crate::config::{ContentsConfig, SsdConfig, TrimmedReads};
+use crate::unit::{LOGICAL_BLOCK, PIECE_BYTES, UnitSize};
 
 #[cfg(test)]
 mod tests;
 
-/// Logical blocks of a mapping unit.
-pub(crate) const UNIT_BLOCKS: u64 = 8;
 /// Logical blocks whose contents are kept together: 1 MiB.
 const CHUNK: u64 = 2_048;
-const _: () = assert!(CHUNK.is_multiple_of(UNIT_BLOCKS), "no unit lies in two chunks");
+/// Units of a chunk at most. A unit is a power of two of blocks, at most 64 KiB: none lies in two
+/// chunks.
+const CHUNK_UNITS: u64 = CHUNK * LOGICAL_BLOCK.bytes().0 / PIECE_BYTES;
 
 /// What was last written to a logical block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,26 +47,27 @@ enum Held {
 struct Chunk {
     held: [Held; index(CHUNK)],
     /// Of each unit: the number of flushes before it was last journalled, and one.
-    journalled: [u64; index(CHUNK / UNIT_BLOCKS)],
+    journalled: [u64; index(CHUNK_UNITS)],
 }
 
 impl Chunk {
     fn new() -> Box<Self> {
-        let journalled = [0; index(CHUNK / UNIT_BLOCKS)];
+        let journalled = [0; index(CHUNK_UNITS)];
         Box::new(Self { held: [Held::Unknown; index(CHUNK)], journalled })
     }
 }
 
 /// What a unit held before its first change since the last flush.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Durable {
     pub(crate) lpn: u32,
     pub(crate) mapped: bool,
-    held: [Held; index(UNIT_BLOCKS)],
+    held: Box<[Held]>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Contents {
+    unit: UnitSize,
     reads: TrimmedReads,
     /// By the number of the chunk.
     chunks: BTreeMap<u64, Box<Chunk>>,
@@ -80,9 +82,11 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    pub(crate) fn new(config: ContentsConfig) -> Self {
+    pub(crate) fn new(config: &SsdConfig) -> Self {
+        let ContentsConfig { reads, .. } = config.contents;
         Self {
-            reads: config.reads,
+            unit: config.unit(),
+            reads,
             chunks: BTreeMap::new(),
             writes: 0,
             trimmed_reads: 0,
@@ -93,14 +97,12 @@ impl Contents {
 
     /// The unit is about to change; `mapped` says whether it holds data before.
     pub(crate) fn journal(&mut self, lpn: u32, mapped: bool) {
-        let first = blocks_of(lpn).start;
+        let (first, blocks) = (self.unit.blocks_of(lpn).start, index(self.unit.blocks()));
         let flushes = self.flushes;
         let chunk = self.chunk(first);
         let within = index(first % CHUNK);
-        if std::mem::replace(&mut chunk.journalled[within / index(UNIT_BLOCKS)], flushes) != flushes
-        {
-            let mut held = [Held::Unknown; index(UNIT_BLOCKS)];
-            held.copy_from_slice(&chunk.held[within..within + index(UNIT_BLOCKS)]);
+        if std::mem::replace(&mut chunk.journalled[within / blocks], flushes) != flushes {
+            let held = chunk.held[within..within + blocks].into();
             self.journal.push(Durable { lpn, mapped, held });
         }
     }
@@ -122,8 +124,8 @@ impl Contents {
 
     /// The unit's changes since the last flush are lost.
     pub(crate) fn revert(&mut self, durable: &Durable) {
-        for (held, lba) in durable.held.into_iter().zip(blocks_of(durable.lpn)) {
-            *self.at(lba) = held;
+        for (held, lba) in durable.held.iter().zip(self.unit.blocks_of(durable.lpn)) {
+            *self.at(lba) = *held;
         }
     }
 
@@ -148,7 +150,7 @@ impl Contents {
     /// The unit was trimmed and is written in part: from now on the rest holds what a read of it
     /// would have given.
     pub(crate) fn revive(&mut self, lpn: u32) {
-        for lba in blocks_of(lpn) {
+        for lba in self.unit.blocks_of(lpn) {
             match self.reads {
                 TrimmedReads::Zeroes => *self.at(lba) = Held::Zeroes,
                 TrimmedReads::OldData if self.get(lba) == Held::Unknown => {
@@ -203,12 +205,6 @@ impl Contents {
     fn chunk(&mut self, lba: u64) -> &mut Chunk {
         self.chunks.entry(lba / CHUNK).or_insert_with(Chunk::new)
     }
-}
-
-/// The logical blocks of a mapping unit.
-pub(crate) fn blocks_of(lpn: u32) -> std::ops::Range<u64> {
-    let first = u64::from(lpn) * UNIT_BLOCKS;
-    first..first + UNIT_BLOCKS
 }
 
 fn hash(words: [u64; 2]) -> u64 {

@@ -1,11 +1,13 @@
 //! The drive's counters. Conservation laws over them hold after every command.
 
-use trimbench_core::Nanos;
+use trimbench_core::{Bytes, Nanos};
 
-/// Counters since the drive was made or purged. Units are mapping units of 4 KiB.
+/// Counters since the drive was made or purged. Units are mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DriveCounters {
-    /// Units that the host wrote.
+    /// What the host wrote, in whole pieces of 4 KiB.
+    pub host_written: Bytes,
+    /// Units that the host wrote, each in whole or in part.
     pub host_written_units: u64,
     /// Units that the host read.
     pub host_read_units: u64,
@@ -24,6 +26,8 @@ pub struct DriveCounters {
     /// Units programmed: always those written by the host, moved, folded and lost to padding, less
     /// those saved and absorbed.
     pub programmed_units: u64,
+    /// The same in bytes.
+    pub programmed: Bytes,
     /// Superblocks erased.
     pub erased_superblocks: u64,
     /// Translation pages read, in a drive without DRAM.
@@ -45,11 +49,12 @@ pub struct DriveCounters {
 }
 
 impl DriveCounters {
-    /// NAND units programmed over host units written since `earlier`, padding included, the map's
-    /// own pages not; `None` if the host wrote nothing.
+    /// What was programmed over what the host wrote since `earlier`, padding and the rest of units
+    /// that were written in part included, the map's own pages not; `None` if the host wrote
+    /// nothing.
     pub fn waf_since(&self, earlier: &Self) -> Option<f64> {
-        let written = self.host_written_units - earlier.host_written_units;
-        let programmed = self.programmed_units - earlier.programmed_units;
+        let written = self.host_written.0 - earlier.host_written.0;
+        let programmed = self.programmed.0 - earlier.programmed.0;
         (written > 0).then(|| programmed as f64 / written as f64)
     }
 

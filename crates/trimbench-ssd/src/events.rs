@@ -18,7 +18,7 @@ pub(crate) enum Action {
     /// The command is over.
     Complete(Slot),
     /// The die phase of a part of what it fetches ended: `units` wait in the register of `die`.
-    Sensed { slot: Slot, die: u32, units: u32 },
+    Sensed { slot: Slot, die: u32, pieces: u32 },
     /// All parts of what it fetches are in the controller, or it may begin to.
     Fetched(Slot),
     /// The controller may begin the next TRIM that waits for its turn.

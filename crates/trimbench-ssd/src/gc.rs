@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use trimbench_core::{Instant, Nanos};
 
-use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig, UNIT_BYTES};
+use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig};
 use crate::counters::DriveCounters;
 use crate::mapping::{Fill, Frontier, Mapping, Region};
 use crate::nand::{Cells, Nand};
@@ -32,12 +32,12 @@ mod tests;
 /// One flash operation that is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owed {
-    /// So many pages of a program group, with so many valid units.
+    /// So many pages of a program group, with so many valid pieces.
     Read {
         cells: Cells,
         die: u32,
         pages: u32,
-        units: u32,
+        pieces: u32,
     },
     Program {
         cells: Cells,
@@ -125,6 +125,8 @@ pub(crate) struct GarbageCollector {
     /// Whether what is folded is warm, and apart from what else is moved.
     folds_apart: bool,
     program_units: u32,
+    /// Pieces of a unit.
+    unit_pieces: u32,
     /// Which units it reads together.
     pages: Pages,
     /// Free superblocks below which a host write collects first.
@@ -151,7 +153,7 @@ impl GarbageCollector {
         let low = RESERVE_SUPERBLOCKS - 1;
         let units = config.superblock_units();
         let valid_max = config.gc.idle_valid_max.of(units).min(units - 1);
-        let page_units = config.gc.read_bytes.map_or(64, |bytes| bytes.0 / UNIT_BYTES);
+        let page_units = config.gc.read_bytes.map_or(64, |bytes| config.unit().units(bytes));
         Self {
             debt: VecDeque::new(),
             assigned: 0,
@@ -162,6 +164,7 @@ impl GarbageCollector {
             separates: config.gc.separate_hot,
             folds_apart: config.reorganises(),
             program_units: u32::try_from(config.program_units()).expect("checked geometry"),
+            unit_pieces: config.unit().pieces(),
             pages: Pages::of(page_units.min(config.program_units())),
             low,
             high: config.gc.idle_free_target.of(config.superblocks()).max(low + 1),
@@ -373,17 +376,18 @@ impl GarbageCollector {
             let begun = self.pages.with_any(load.bits);
             for part in 0..64 / width {
                 let count = |bits: u64| ((bits >> (part * width)) & mask).count_ones();
-                let units = count(load.bits);
-                if units > 0 {
+                let pieces = count(load.bits) * self.unit_pieces;
+                if pieces > 0 {
                     let die = nand.die_of((load.first + part * width) / self.program_units);
-                    self.moves().push_back(Owed::Read { cells, die, pages: count(begun), units });
+                    self.moves().push_back(Owed::Read { cells, die, pages: count(begun), pieces });
                 }
             }
             return;
         }
         let mut owe = |group, units| {
-            let (die, units) = (nand.die_of(group), mapping.transferred(group, units));
-            self.moves().push_back(Owed::Read { cells, die, pages: 1, units });
+            // Where there is compression, a piece is a unit.
+            let (die, pieces) = (nand.die_of(group), mapping.transferred(group, units));
+            self.moves().push_back(Owed::Read { cells, die, pages: 1, pieces });
         };
         // Groups begin anywhere.
         let (mut left, mut open) = (load.bits, None);
@@ -470,7 +474,7 @@ fn split_bits(bits: u64, count: u32) -> (u64, u64) {
 #[inline]
 fn perform(owed: Owed, now: Instant, nand: &mut Nand) {
     match owed {
-        Owed::Read { cells, die, pages, units } => nand.collect(cells, die, (pages, units), now),
+        Owed::Read { cells, die, pages, pieces } => nand.collect(cells, die, (pages, pieces), now),
         Owed::Program { cells, die } => {
             nand.program(cells, die, now, None);
         }

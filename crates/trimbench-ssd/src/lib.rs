@@ -22,6 +22,7 @@ mod slots;
 mod ssd;
 mod streams;
 mod trim;
+mod unit;
 mod write_buffer;
 
 pub use config::{

@@ -13,7 +13,8 @@
 use trimbench_core::units::narrow;
 use trimbench_core::{Instant, Nanos};
 
-use crate::config::{SsdConfig, UNIT_BYTES};
+use crate::config::SsdConfig;
+use crate::unit::PIECE_BYTES;
 
 mod suspend;
 
@@ -104,8 +105,8 @@ pub(crate) struct Nand {
     /// Of an emulated superblock's part on one die: the real erase, in proportion to its size.
     erase: Nanos,
     rate: Rate,
-    /// Size of a translation page in mapping units.
-    map_units: u32,
+    /// Pieces of a translation page.
+    map_pieces: u32,
 }
 
 impl Nand {
@@ -146,7 +147,7 @@ impl Nand {
             timings: [data, cache, map],
             erase: Nanos(u64::try_from(scaled).unwrap_or(u64::MAX)),
             rate,
-            map_units: config.mapping_cache.map_or(0, |map| narrow(map.page.0 / UNIT_BYTES)),
+            map_pieces: config.mapping_cache.map_or(0, |map| narrow(map.page.0 / PIECE_BYTES)),
         }
     }
 
@@ -160,8 +161,8 @@ impl Nand {
     }
 
     /// Mapping units that a translation page is as large as.
-    pub(crate) fn map_units(&self) -> u32 {
-        self.map_units
+    pub(crate) fn map_pieces(&self) -> u32 {
+        self.map_pieces
     }
 
     /// How long `pages` translation pages take that are read on all dies at once.
@@ -221,10 +222,10 @@ impl Nand {
         }
     }
 
-    /// The channel phase of a host read of `units` from `die`.
+    /// The channel phase of a host read of so many pieces from `die`.
     #[inline]
-    pub(crate) fn transfer(&mut self, die: u32, units: u32, from: Instant) -> Instant {
-        let span = self.rate.span(u64::from(units) * UNIT_BYTES);
+    pub(crate) fn transfer(&mut self, die: u32, pieces: u32, from: Instant) -> Instant {
+        let span = self.rate.span(u64::from(pieces) * PIECE_BYTES);
         if self.reads_first.is_empty() {
             return self.channel(die).reserve(from, span);
         }
@@ -235,19 +236,19 @@ impl Nand {
         self.reads_first[channel].reserve(from, span)
     }
 
-    /// Reads of so many pages by the collector, with so many units to move: die and channel
+    /// Reads of so many pages by the collector, with so many pieces to move: die and channel
     /// independently.
     #[inline]
     pub(crate) fn collect(
         &mut self,
         cells: Cells,
         die: u32,
-        (pages, units): (u32, u32),
+        (pages, pieces): (u32, u32),
         from: Instant,
     ) {
         let span = self.timings[cells as usize].collected.times(pages.into());
         self.operate(die, from, span, Kind::Collected);
-        let span = self.rate.span(u64::from(units) * UNIT_BYTES);
+        let span = self.rate.span(u64::from(pieces) * PIECE_BYTES);
         self.channel(die).reserve(from, span);
     }
 

@@ -4,22 +4,21 @@
 //! occupies the controller, then the link, then flash or buffer. A blocking TRIM waits at the head
 //! of the waiting commands until the drive is empty, and nothing starts beside it.
 //!
-//! Units: time in nanoseconds on the caller's clock, space in mapping units of 4 KiB. Logical
-//! blocks have 512 bytes; a write of part of a unit reads the rest of it first.
+//! Units: time in nanoseconds on the caller's clock, space in mapping units. Logical blocks have
+//! 512 bytes; a write of part of a unit reads the rest of it first.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Range;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, DISCARD_RANGES_MAX, Data,
+    BlockCommand, Bytes, Capabilities, Clock, Completion, DISCARD_RANGES_MAX, Data,
     DeviceStatistics, DrainRule, Instant, LbaRange, Medium, Model, Nanos, Operation, Rejected,
     Status, Support, Tag,
 };
 
-use crate::config::{DriveConfigError, LinkDuplex, Media, SsdConfig, UNIT_BYTES, WHOLE};
-use crate::contents::{Contents, UNIT_BLOCKS};
+use crate::config::{DriveConfigError, LinkDuplex, Media, SsdConfig, WHOLE};
+use crate::contents::Contents;
 use crate::counters::DriveCounters;
 use crate::events::{Action, Events};
 use crate::ftl::Ftl;
@@ -27,6 +26,7 @@ use crate::nand::{Nand, Rate, Resource};
 use crate::slots::{InFlight, Slot, Slots};
 use crate::streams::WriteStreams;
 use crate::trim::{Backlog, Granules, Tail};
+use crate::unit::{LOGICAL_BLOCK, PIECE_BYTES, UnitSize, UnitSpan, pieces_of};
 use discard::Turns;
 use path::Path;
 
@@ -41,10 +41,6 @@ pub use precondition::PreconditionStep;
 
 #[cfg(test)]
 pub(crate) mod tests;
-
-/// Logical block of all emulated drives.
-const LOGICAL_BLOCK: BlockSize = BlockSize::SECTOR;
-const _: () = assert!(UNIT_BLOCKS == UNIT_BYTES / LOGICAL_BLOCK.bytes().0);
 
 /// An emulated SSD. Made by [`SsdConfig::build`]; fresh out of the box, at rest.
 #[derive(Debug)]
@@ -63,6 +59,7 @@ pub struct Ssd {
     turns: Turns,
     tail: Tail,
     granules: Granules,
+    unit: UnitSize,
     events: Events,
     path: Path,
     /// When the next of those things begins that are no events: a slice of put-off TRIM work, a
@@ -89,47 +86,6 @@ pub struct Ssd {
     jitter: Option<Rng>,
 }
 
-/// The mapping units that a range of logical blocks touches.
-#[derive(Clone, Copy, Debug)]
-struct UnitSpan {
-    first: u32,
-    /// One past the last.
-    end: u32,
-    /// The first unit is covered in part only; likewise the last.
-    head_partial: bool,
-    tail_partial: bool,
-}
-
-impl UnitSpan {
-    #[inline]
-    fn of(range: LbaRange) -> Self {
-        let (start, end) = (range.start().0, range.end().0);
-        Self {
-            first: narrow(start / UNIT_BLOCKS),
-            end: narrow(end.div_ceil(UNIT_BLOCKS)),
-            head_partial: !start.is_multiple_of(UNIT_BLOCKS),
-            tail_partial: !end.is_multiple_of(UNIT_BLOCKS),
-        }
-    }
-
-    /// The units that are covered whole; empty if there are none.
-    fn whole(self) -> Range<u32> {
-        let first = self.first + u32::from(self.head_partial);
-        let end = self.end - u32::from(self.tail_partial);
-        first..end.max(first)
-    }
-
-    /// The units that are covered in part.
-    #[inline]
-    fn partial(self) -> impl Iterator<Item = u32> {
-        let head = self.head_partial.then_some(self.first);
-        let last = self.end - 1;
-        let tail =
-            (self.tail_partial && !(self.head_partial && last == self.first)).then_some(last);
-        head.into_iter().chain(tail)
-    }
-}
-
 impl SsdConfig {
     /// Checks all values and makes a fresh drive.
     pub fn build(self) -> Result<Ssd, DriveConfigError> {
@@ -144,7 +100,7 @@ impl SsdConfig {
             medium: Medium::Device { capacity: self.capacity, logical_block: LOGICAL_BLOCK },
             discard: Support::Native,
             discard_max: self.trim.command_max,
-            discard_granularity: self.trim.granularity,
+            discard_granularity: self.discard_granularity(),
             queue_depth: self.host.queue_depth,
             drain: DrainRule::IMMEDIATE,
         }
@@ -164,7 +120,8 @@ impl Ssd {
             backlog: Backlog::new(&config.trim),
             turns: Turns::default(),
             tail: Tail::default(),
-            granules: Granules::new(&config.trim),
+            granules: Granules::new(&config),
+            unit: config.unit(),
             events: Events::default(),
             path: Path::default(),
             begins_at: Instant::NEVER,
@@ -193,23 +150,26 @@ impl Ssd {
 
     /// What the drive has counted.
     pub fn counters(&self) -> DriveCounters {
-        let counters = DriveCounters { trim_work_pending: self.backlog.pending(), ..self.counters };
-        let packing = self.flash.as_ref().and_then(|flash| flash.mapping.packing());
-        packing.map_or(counters, |packing| packing.account(counters))
+        let mut counters =
+            DriveCounters { trim_work_pending: self.backlog.pending(), ..self.counters };
+        if let Some(packing) = self.flash.as_ref().and_then(|flash| flash.mapping.packing()) {
+            counters = packing.account(counters);
+        }
+        DriveCounters { programmed: self.unit.bytes(counters.programmed_units), ..counters }
     }
 
-    /// Logical units of 4 KiB that hold data; on a medium that is overwritten in place, none is
+    /// Mapping units that hold data; on a medium that is overwritten in place, none is
     /// ever known to hold none.
     pub fn mapped_units(&mut self) -> u64 {
         let all = self.config.exported_units();
         self.flash.as_mut().map_or(all, |flash| flash.mapping.mapped_units())
     }
 
-    /// Whether the logical unit of this number, of 4 KiB, holds data. On a medium that is
-    /// overwritten in place each does.
-    pub fn holds_data(&mut self, unit: u64) -> bool {
-        let flash = self.flash.as_mut();
-        flash.is_none_or(|flash| flash.mapping.lookup(narrow(unit)).is_some())
+    /// Whether the mapping unit at `offset` holds data. On a medium that is overwritten in place
+    /// each does.
+    pub fn holds_data(&mut self, offset: Bytes) -> bool {
+        let (flash, lpn) = (self.flash.as_mut(), narrow(self.unit.units(offset)));
+        flash.is_none_or(|flash| flash.mapping.lookup(lpn).is_some())
     }
 
     /// Secure erase or format: as fresh out of the box. The drive must be idle.
@@ -443,7 +403,7 @@ impl Model for Ssd {
     #[inline]
     fn expect(&self, command: &BlockCommand) {
         if let (Some(flash), BlockCommand::Write { range, .. }) = (&self.flash, command) {
-            flash.expect_write(UnitSpan::of(*range).first);
+            flash.expect_write(self.unit.span(*range).first);
         }
     }
 
@@ -463,7 +423,7 @@ impl Model for Ssd {
                 self.now = at;
                 match action {
                     Action::Complete(slot) => self.complete(at, slot, out),
-                    Action::Sensed { slot, die, units } => self.sensed(at, slot, die, units),
+                    Action::Sensed { slot, die, pieces } => self.sensed(at, slot, die, pieces),
                     Action::Fetched(slot) => self.fetched(at, slot),
                     Action::NextTrim => self.next_trim(at),
                 }

@@ -16,27 +16,37 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 
-use crate::config::{TrimConfig, UNIT_BYTES};
+use crate::config::{SsdConfig, TrimConfig};
 use crate::mapping::Deallocated;
 use crate::slots::Slot;
+use crate::unit::UnitSize;
 
 #[cfg(test)]
 mod tests;
 
-/// Units in a GiB.
-const UNITS_PER_GIB: u128 = (1 << 30) / UNIT_BYTES as u128;
-
-/// What one discard of so many ranges of the protocol that found `units` costs beyond its command
-/// overhead.
-pub(crate) fn work(config: &TrimConfig, ranges: u64, units: Deallocated) -> Nanos {
-    let ranges = config.range.times(ranges);
-    let charged = units.mapped.saturating_sub(config.uncharged.0 / UNIT_BYTES);
-    ranges + share(charged, config.per_gib_mapped) + share(units.unmapped, config.per_gib_unmapped)
+/// What a discard found, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    mapped: Bytes,
+    unmapped: Bytes,
 }
 
-/// So many units at a price for a GiB.
-fn share(units: u64, per_gib: Nanos) -> Nanos {
-    let product = u128::from(units) * u128::from(per_gib.0) / UNITS_PER_GIB;
+impl Found {
+    pub(crate) fn new(units: Deallocated, unit: UnitSize) -> Self {
+        Self { mapped: unit.bytes(units.mapped), unmapped: unit.bytes(units.unmapped) }
+    }
+}
+
+/// What one discard of so many ranges of the protocol costs beyond its command overhead.
+pub(crate) fn work(config: &TrimConfig, ranges: u64, found: Found) -> Nanos {
+    let ranges = config.range.times(ranges);
+    let charged = Bytes(found.mapped.0.saturating_sub(config.uncharged.0));
+    ranges + share(charged, config.per_gib_mapped) + share(found.unmapped, config.per_gib_unmapped)
+}
+
+/// So much at a price for a GiB.
+fn share(bytes: Bytes, per_gib: Nanos) -> Nanos {
+    let product = (u128::from(bytes.0) * u128::from(per_gib.0)) >> 30;
     Nanos(u64::try_from(product).unwrap_or(u64::MAX))
 }
 
@@ -51,12 +61,12 @@ impl Default for Tail {
 }
 
 impl Tail {
-    /// Of the next discard, which found `units`.
-    pub(crate) fn next(&mut self, config: &TrimConfig, units: Deallocated) -> Nanos {
+    /// Of the next discard.
+    pub(crate) fn next(&mut self, config: &TrimConfig, found: Found) -> Nanos {
         if config.tail_chance == Ppm(0) || !self.0.chance(config.tail_chance) {
             return Nanos::ZERO;
         }
-        self.0.exponential(share(units.mapped, config.tail_per_gib))
+        self.0.exponential(share(found.mapped, config.tail_per_gib))
     }
 }
 
@@ -76,9 +86,9 @@ pub(crate) struct Granules {
 }
 
 impl Granules {
-    pub(crate) fn new(config: &TrimConfig) -> Self {
-        let units = |bytes: Bytes| narrow(bytes.0 / UNIT_BYTES);
-        Self { size: units(config.granularity), offset: units(config.alignment) }
+    pub(crate) fn new(config: &SsdConfig) -> Self {
+        let units = |bytes: Bytes| narrow(config.unit().units(bytes));
+        Self { size: units(config.discard_granularity()), offset: units(config.trim.alignment) }
     }
 
     /// Those of these units that make whole pieces; empty if there are none.

@@ -101,7 +101,10 @@ impl Progress {
             let demand = demand.map(|demand| plan.paced(session, demand));
             let method = session.info.id;
             match (demand, session.target.emulated_drive()) {
-                (Some(demand), Some(_)) => SessionCost::emulated(method, demand.written.0),
+                (Some(demand), Some(drive)) => {
+                    let drive = &drive.profile().config;
+                    SessionCost::emulated(method, drive, demand.written.0)
+                }
                 (demand, drive) => {
                     let prior = demand.map_or(0.0, |demand| demand.time.seconds());
                     SessionCost { method, emulated: drive.is_some(), prior }

@@ -193,10 +193,18 @@ const GROUPS: &[Group] = &[
             (
                 fault(
                     "crates/trimbench-ssd/src/trim.rs",
-                    "saturating_sub(config.uncharged.0 / UNIT_BYTES)",
-                    "saturating_sub(config.uncharged.0 / UNIT_BYTES / 10 * 9)",
+                    "saturating_sub(config.uncharged.0)",
+                    "saturating_sub(config.uncharged.0 / 10 * 9)",
                 ),
                 &["drives_6"],
+            ),
+            (
+                fault(
+                    "crates/trimbench-ssd/src/unit.rs",
+                    "tail_partial: end & mask != 0,",
+                    "tail_partial: false,",
+                ),
+                &["fit_4"],
             ),
             (
                 fault(

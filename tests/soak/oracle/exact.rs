@@ -1,5 +1,5 @@
-//! The slow and obvious oracle: a map of units, and of those that changed since the last flush what
-//! they were then.
+//! The slow and obvious oracle: a map of pieces, and of those that changed since the last flush
+//! what they were then.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use trimbench_core::{Content, Data, Lba, LbaRange};
 use trimbench_ssd::TrimmedReads;
 
 use super::{BLOCKS, Found, Judgement, Oracle, Rules, lba, touched};
-use crate::soak::scenario::{Scenario, UNIT_BLOCKS};
+use crate::soak::scenario::{PIECE_BLOCKS, Scenario};
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,7 @@ enum Holds {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Unit {
+struct Piece {
     mapped: bool,
     blocks: [Holds; BLOCKS],
 }
@@ -33,24 +33,24 @@ pub(in crate::soak) struct Exact {
     /// Contents are kept from the first stamped write on.
     kept: bool,
     /// What is not in the map was never touched.
-    untouched: Unit,
-    units: BTreeMap<u64, Unit>,
+    untouched: Piece,
+    pieces: BTreeMap<u64, Piece>,
     /// What those that changed since the last flush were then.
-    flushed: BTreeMap<u64, Unit>,
+    flushed: BTreeMap<u64, Piece>,
 }
 
 impl Exact {
-    fn unit(&mut self, unit: u64) -> &mut Unit {
-        self.units.entry(unit).or_insert(self.untouched)
+    fn piece(&mut self, piece: u64) -> &mut Piece {
+        self.pieces.entry(piece).or_insert(self.untouched)
     }
 
-    /// The unit is about to change.
-    fn change(&mut self, unit: u64) -> &mut Unit {
-        let now = *self.unit(unit);
+    /// The piece is about to change.
+    fn change(&mut self, piece: u64) -> &mut Piece {
+        let now = *self.piece(piece);
         if self.kept && !self.rules.protected {
-            self.flushed.entry(unit).or_insert(now);
+            self.flushed.entry(piece).or_insert(now);
         }
-        self.unit(unit)
+        self.piece(piece)
     }
 }
 
@@ -58,37 +58,37 @@ impl Oracle for Exact {
     fn new(scenario: &Scenario) -> Self {
         let rules = Rules::new(scenario);
         let mapped = rules.filled || rules.always_mapped;
-        let untouched = Unit { mapped, blocks: [Holds::Before(None); BLOCKS] };
-        Self { rules, kept: false, untouched, units: BTreeMap::new(), flushed: BTreeMap::new() }
+        let untouched = Piece { mapped, blocks: [Holds::Before(None); BLOCKS] };
+        Self { rules, kept: false, untouched, pieces: BTreeMap::new(), flushed: BTreeMap::new() }
     }
 
     fn write(&mut self, range: LbaRange, data: Data) {
         self.kept |= matches!(data, Data::Stamped(_));
         let (kept, reads) = (self.kept, self.rules.reads);
-        for (number, blocks) in touched(range) {
-            let unit = self.change(number);
+        for (number, blocks) in touched(range, self.rules.unit_pieces) {
+            let piece = self.change(number);
             if kept {
-                if !unit.mapped {
-                    unit.blocks = unit.blocks.map(|block| revived(block, reads));
+                if !piece.mapped {
+                    piece.blocks = piece.blocks.map(|block| revived(block, reads));
                 }
-                unit.blocks[blocks].fill(match data {
+                piece.blocks[blocks].fill(match data {
                     Data::Stamped(generation) => Holds::Stamp(generation),
                     Data::Compressible(0) => Holds::Zeroes,
                     Data::Compressible(_) | Data::Random => Holds::Bytes(None),
                 });
             }
-            unit.mapped = true;
+            piece.mapped = true;
         }
     }
 
     fn discard(&mut self, range: LbaRange) {
-        let Rules { granule, alignment, units, .. } = self.rules;
+        let Rules { granule, alignment, pieces, .. } = self.rules;
         let Some(granule) = granule else { return };
         let mut first = alignment;
-        while first + granule <= units * UNIT_BLOCKS {
+        while first + granule <= pieces * PIECE_BLOCKS {
             if range.start().0 <= first && first + granule <= range.end().0 {
-                for unit in first / UNIT_BLOCKS..(first + granule) / UNIT_BLOCKS {
-                    self.change(unit).mapped = false;
+                for piece in first / PIECE_BLOCKS..(first + granule) / PIECE_BLOCKS {
+                    self.change(piece).mapped = false;
                 }
             }
             first += granule;
@@ -102,7 +102,7 @@ impl Oracle for Exact {
     fn purge(&mut self) {
         self.kept = false;
         self.untouched.mapped = self.rules.always_mapped;
-        self.units.clear();
+        self.pieces.clear();
         self.flushed.clear();
     }
 
@@ -110,34 +110,34 @@ impl Oracle for Exact {
         for (number, before) in std::mem::take(&mut self.flushed) {
             let found = look(number);
             let Err(now) = self.judge(number, &found) else { continue };
-            *self.unit(number) = before;
+            *self.piece(number) = before;
             let then = self.judge(number, &found);
             then.map_err(|then| format!("neither as before the cut ({now}), nor ({then})"))?;
         }
         Ok(())
     }
 
-    fn mapped_units(&self) -> u64 {
-        let touched = self.units.values().filter(|unit| unit.mapped).count() as u64;
-        let others = self.rules.units - self.units.len() as u64;
+    fn mapped_pieces(&self) -> u64 {
+        let touched = self.pieces.values().filter(|piece| piece.mapped).count() as u64;
+        let others = self.rules.pieces - self.pieces.len() as u64;
         touched + if self.untouched.mapped { others } else { 0 }
     }
 
     fn judge(&mut self, number: u64, found: &Found) -> Judgement {
         let (kept, reads) = (self.kept, self.rules.reads);
-        let unit = self.unit(number);
+        let piece = self.piece(number);
         let Some(blocks) = &found.blocks else {
-            let agrees = !kept && found.mapped == unit.mapped;
-            return agrees.then_some(()).ok_or_else(|| format!("unit {number}: {found:?}"));
+            let agrees = !kept && found.mapped == piece.mapped;
+            return agrees.then_some(()).ok_or_else(|| format!("piece {number}: {found:?}"));
         };
-        if found.mapped != unit.mapped {
-            return Err(format!("unit {number} holds data: {}", found.mapped));
+        if found.mapped != piece.mapped {
+            return Err(format!("piece {number} holds data: {}", found.mapped));
         }
         // What is seen for the first time is remembered only if all of it agrees.
-        let mut seen = *unit;
+        let mut seen = *piece;
         for (block, (&content, holds)) in blocks.iter().zip(&mut seen.blocks).enumerate() {
             let address = lba(number, block);
-            let agrees = match (unit.mapped, reads) {
+            let agrees = match (piece.mapped, reads) {
                 (false, TrimmedReads::Zeroes) => content == Content::Zeroes,
                 (false, TrimmedReads::Unstable) => matches!(content, Content::Other { .. }),
                 (false, TrimmedReads::OldData) if matches!(holds, Holds::Before(_)) => {
@@ -149,7 +149,7 @@ impl Oracle for Exact {
                 return Err(format!("{address:?} holds {content:?} instead of {holds:?}"));
             }
         }
-        *unit = seen;
+        *piece = seen;
         Ok(())
     }
 }
@@ -170,7 +170,7 @@ impl Holds {
     }
 }
 
-/// What a block of a trimmed unit holds from a write of another block of it on.
+/// What a block of a trimmed piece holds from a write of another block of it on.
 fn revived(block: Holds, reads: TrimmedReads) -> Holds {
     match (reads, block) {
         (TrimmedReads::Zeroes, _) | (TrimmedReads::OldData, Holds::Before(_)) => Holds::Zeroes,

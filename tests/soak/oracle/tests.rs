@@ -3,16 +3,16 @@ use trimbench_core::{Blocks as Length, Bytes};
 use trimbench_ssd::TrimMode;
 
 use super::*;
-use crate::soak::scenario::{Size, UNIT};
+use crate::soak::scenario::{PIECE, Size};
 
-/// A drive that frees pieces of three units, of which the first begins at unit 1.
+/// A drive that frees pieces of three pieces, of which the first begins at piece 1.
 fn scenario(reads: TrimmedReads, start: Start) -> Scenario {
     let mut scenario = Scenario::draw(&Rng::new(1), Size::Tiny);
     scenario.drive.media = Media::Flash;
     scenario.drive.power_loss_protection = false;
     scenario.drive.trim.mode = TrimMode::Queued;
-    scenario.drive.trim.granularity = Bytes(3 * UNIT);
-    scenario.drive.trim.alignment = Bytes(UNIT);
+    scenario.drive.trim.granularity = Bytes(3 * PIECE);
+    scenario.drive.trim.alignment = Bytes(PIECE);
     scenario.drive.contents.reads = reads;
     scenario.load.start = start;
     scenario
@@ -22,11 +22,11 @@ fn range(start: u64, length: u64) -> LbaRange {
     LbaRange::new(Lba(start), Length(length)).unwrap()
 }
 
-/// Blocks of a unit, of which each is the stamp of its generation, or zeroes where that is 0.
-fn stamps(unit: u64, generations: [u32; 8]) -> Found {
+/// Blocks of a piece, of which each is the stamp of its generation, or zeroes where that is 0.
+fn stamps(piece: u64, generations: [u32; 8]) -> Found {
     let mut contents = [Content::Zeroes; 8];
     for (block, &generation) in generations.iter().enumerate().filter(|(_, it)| **it > 0) {
-        contents[block] = Content::Stamp { lba: lba(unit, block), generation };
+        contents[block] = Content::Stamp { lba: lba(piece, block), generation };
     }
     Found { mapped: true, blocks: Some(contents) }
 }
@@ -57,18 +57,18 @@ fn check<O: Oracle>() {
 fn stamps_and_neighbours<O: Oracle>() {
     let mut oracle = written::<O>(TrimmedReads::Zeroes);
     oracle.write(range(12, 5), Data::Stamped(2));
-    assert_eq!(oracle.mapped_units(), 16);
+    assert_eq!(oracle.mapped_pieces(), 16);
     assert_eq!(oracle.judge(1, &stamps(1, [1, 1, 1, 1, 2, 2, 2, 2])), Ok(()));
     assert_eq!(oracle.judge(2, &stamps(2, [2, 1, 1, 1, 1, 1, 1, 1])), Ok(()));
     assert!(oracle.judge(2, &stamps(2, [1; 8])).is_err(), "the old version");
-    assert!(oracle.judge(3, &stamps(4, [1; 8])).is_err(), "the stamps of another unit");
+    assert!(oracle.judge(3, &stamps(4, [1; 8])).is_err(), "the stamps of another piece");
     assert!(oracle.judge(3, &trimmed(stamps(3, [0; 8]))).is_err(), "trimmed by nobody");
     oracle.write(range(24, 8), Data::Compressible(0));
     assert_eq!(oracle.judge(3, &stamps(3, [0; 8])), Ok(()));
 }
 
 fn pieces_that_are_freed<O: Oracle>() {
-    // (start, length, first unit freed, one past the last); pieces are 1..4, 4..7, 7..10.
+    // (start, length, first piece freed, one past the last); pieces are 1..4, 4..7, 7..10.
     let cases = [
         (8, 24, 1, 4),
         (0, 128, 1, 16),
@@ -82,13 +82,13 @@ fn pieces_that_are_freed<O: Oracle>() {
     for (start, length, first, end) in cases {
         let mut oracle = written::<O>(TrimmedReads::Zeroes);
         oracle.discard(range(start, length));
-        for unit in 0..16 {
-            let full = stamps(unit, [1; 8]);
-            let empty = trimmed(stamps(unit, [0; 8]));
-            let found = if (first..end).contains(&unit) { empty } else { full };
-            assert_eq!(oracle.judge(unit, &found), Ok(()), "{start} {length}");
+        for piece in 0..16 {
+            let full = stamps(piece, [1; 8]);
+            let empty = trimmed(stamps(piece, [0; 8]));
+            let found = if (first..end).contains(&piece) { empty } else { full };
+            assert_eq!(oracle.judge(piece, &found), Ok(()), "{start} {length}");
         }
-        assert_eq!(oracle.mapped_units(), 16 - (end - first));
+        assert_eq!(oracle.mapped_pieces(), 16 - (end - first));
     }
 }
 
@@ -117,9 +117,9 @@ fn power_cuts<O: Oracle>() {
         oracle.flush();
         oracle.discard(range(8, 24));
         oracle.write(range(16, 4), Data::Stamped(2));
-        let look = |unit| if unit == 2 { found } else { trimmed(stamps(unit, [0; 8])) };
+        let look = |piece| if piece == 2 { found } else { trimmed(stamps(piece, [0; 8])) };
         let judgement = oracle.power_cut(look);
-        (judgement, oracle.mapped_units())
+        (judgement, oracle.mapped_pieces())
     };
     assert_eq!(cut(stamps(2, [2, 2, 2, 2, 0, 0, 0, 0])), (Ok(()), 14), "as before the cut");
     assert_eq!(cut(stamps(2, [1; 8])), (Ok(()), 14), "as at the flush");
@@ -129,8 +129,8 @@ fn power_cuts<O: Oracle>() {
     let mut oracle = written::<O>(TrimmedReads::Zeroes);
     oracle.flush();
     oracle.discard(range(8, 24));
-    assert_eq!(oracle.power_cut(|unit| stamps(unit, [1; 8])), Ok(()));
-    assert_eq!(oracle.mapped_units(), 16);
+    assert_eq!(oracle.power_cut(|piece| stamps(piece, [1; 8])), Ok(()));
+    assert_eq!(oracle.mapped_pieces(), 16);
     assert_eq!(oracle.judge(2, &stamps(2, [1; 8])), Ok(()));
     assert!(oracle.judge(2, &trimmed(stamps(2, [0; 8]))).is_err());
 }
@@ -147,7 +147,7 @@ fn contents_begin_with_a_stamp<O: Oracle>() {
     assert_eq!(oracle.judge(5, &other(true, 3)), Ok(()));
     assert_eq!(oracle.judge(2, &trimmed(stamps(2, [0; 8]))), Ok(()), "nothing was ever kept");
     oracle.purge();
-    assert_eq!(oracle.mapped_units(), 0);
+    assert_eq!(oracle.mapped_pieces(), 0);
     assert_eq!(oracle.judge(5, &unknown(false)), Ok(()));
 }
 

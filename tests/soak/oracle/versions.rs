@@ -5,7 +5,7 @@ use trimbench_core::{Content, Data, LbaRange};
 use trimbench_ssd::TrimmedReads;
 
 use super::{BLOCKS, Found, Judgement, Oracle, Rules, lba, touched};
-use crate::soak::scenario::{Scenario, UNIT_BLOCKS};
+use crate::soak::scenario::{PIECE_BLOCKS, Scenario};
 
 /// What a block holds: the generation of its stamp, or one of the numbers below.
 type Version = u32;
@@ -19,7 +19,7 @@ const BYTES: Version = u32::MAX - 1;
 const EITHER: Version = u32::MAX - 2;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Unit {
+struct Piece {
     mapped: bool,
     /// Has changed since the last flush.
     changed: bool,
@@ -31,40 +31,40 @@ struct Unit {
 pub(in crate::soak) struct Versions {
     rules: Rules,
     kept: bool,
-    units: Vec<Unit>,
+    pieces: Vec<Piece>,
     /// At the last flush, of those that have changed since.
-    flushed: Vec<Unit>,
+    flushed: Vec<Piece>,
     changed: Vec<u32>,
     mapped: u64,
 }
 
 impl Versions {
-    fn change(&mut self, number: u64) -> &mut Unit {
-        let unit = &mut self.units[index(number)];
-        if self.kept && !self.rules.protected && !unit.changed {
-            self.flushed[index(number)] = *unit;
-            unit.changed = true;
+    fn change(&mut self, number: u64) -> &mut Piece {
+        let piece = &mut self.pieces[index(number)];
+        if self.kept && !self.rules.protected && !piece.changed {
+            self.flushed[index(number)] = *piece;
+            piece.changed = true;
             self.changed.push(narrow(number));
         }
-        unit
+        piece
     }
 
     /// Everything as it is made, or purged.
     fn reset(&mut self, mapped: bool) {
-        self.units.fill(Unit { mapped, changed: false, blocks: [BEFORE; BLOCKS] });
+        self.pieces.fill(Piece { mapped, changed: false, blocks: [BEFORE; BLOCKS] });
         self.changed.clear();
         self.kept = false;
-        self.mapped = if mapped { self.rules.units } else { 0 };
+        self.mapped = if mapped { self.rules.pieces } else { 0 };
     }
 }
 
 impl Oracle for Versions {
     fn new(scenario: &Scenario) -> Self {
         let rules = Rules::new(scenario);
-        let unit = Unit { mapped: false, changed: false, blocks: [BEFORE; BLOCKS] };
-        let units = vec![unit; index(rules.units)];
-        let (flushed, changed) = (units.clone(), Vec::new());
-        let mut versions = Self { rules, kept: false, units, flushed, changed, mapped: 0 };
+        let piece = Piece { mapped: false, changed: false, blocks: [BEFORE; BLOCKS] };
+        let pieces = vec![piece; index(rules.pieces)];
+        let (flushed, changed) = (pieces.clone(), Vec::new());
+        let mut versions = Self { rules, kept: false, pieces, flushed, changed, mapped: 0 };
         versions.reset(rules.filled || rules.always_mapped);
         versions
     }
@@ -77,14 +77,14 @@ impl Oracle for Versions {
         };
         self.kept |= matches!(data, Data::Stamped(_));
         let (kept, reads) = (self.kept, self.rules.reads);
-        for (number, blocks) in touched(range) {
-            let unit = self.change(number);
-            let was_mapped = std::mem::replace(&mut unit.mapped, true);
+        for (number, blocks) in touched(range, self.rules.unit_pieces) {
+            let piece = self.change(number);
+            let was_mapped = std::mem::replace(&mut piece.mapped, true);
             if kept {
-                if !was_mapped && blocks.len() < unit.blocks.len() {
-                    revive(&mut unit.blocks, reads);
+                if !was_mapped && blocks.len() < piece.blocks.len() {
+                    revive(&mut piece.blocks, reads);
                 }
-                unit.blocks[blocks].fill(version);
+                piece.blocks[blocks].fill(version);
             }
             self.mapped += u64::from(!was_mapped);
         }
@@ -96,16 +96,16 @@ impl Oracle for Versions {
         let start = range.start().0.max(alignment) - alignment;
         let first = start.next_multiple_of(granule) + alignment;
         let end = (range.end().0 - alignment) / granule * granule + alignment;
-        for number in first / UNIT_BLOCKS..end / UNIT_BLOCKS {
-            let unit = self.change(number);
-            let was_mapped = std::mem::replace(&mut unit.mapped, false);
+        for number in first / PIECE_BLOCKS..end / PIECE_BLOCKS {
+            let piece = self.change(number);
+            let was_mapped = std::mem::replace(&mut piece.mapped, false);
             self.mapped -= u64::from(was_mapped);
         }
     }
 
     fn flush(&mut self) {
         for number in self.changed.drain(..) {
-            self.units[number as usize].changed = false;
+            self.pieces[number as usize].changed = false;
         }
     }
 
@@ -116,47 +116,47 @@ impl Oracle for Versions {
     fn power_cut(&mut self, mut look: impl FnMut(u64) -> Found) -> Judgement {
         for number in std::mem::take(&mut self.changed) {
             let found = look(number.into());
-            let unit = &mut self.units[number as usize];
-            unit.changed = false;
-            let (before, now) = (self.flushed[number as usize], *unit);
+            let piece = &mut self.pieces[number as usize];
+            piece.changed = false;
+            let (before, now) = (self.flushed[number as usize], *piece);
             let reads = self.rules.reads;
-            let is = |unit: &Unit| agrees(unit, number.into(), &found, reads);
+            let is = |piece: &Piece| agrees(piece, number.into(), &found, reads);
             match (is(&before), is(&now)) {
                 (false, false) => {
                     return Err(format!(
-                        "unit {number}: {found:?}, neither {before:?} nor {now:?}"
+                        "piece {number}: {found:?}, neither {before:?} nor {now:?}"
                     ));
                 }
-                (true, false) => *unit = before,
+                (true, false) => *piece = before,
                 (false, true) => {}
                 (true, true) => {
-                    for (block, before) in unit.blocks.iter_mut().zip(before.blocks) {
+                    for (block, before) in piece.blocks.iter_mut().zip(before.blocks) {
                         *block = if *block == before { before } else { EITHER };
                     }
                 }
             }
-            self.mapped = self.mapped - u64::from(now.mapped) + u64::from(unit.mapped);
+            self.mapped = self.mapped - u64::from(now.mapped) + u64::from(piece.mapped);
         }
         Ok(())
     }
 
-    fn mapped_units(&self) -> u64 {
+    fn mapped_pieces(&self) -> u64 {
         self.mapped
     }
 
     fn judge(&mut self, number: u64, found: &Found) -> Judgement {
-        let unit = &self.units[index(number)];
+        let piece = &self.pieces[index(number)];
         let good =
-            self.kept == found.blocks.is_some() && agrees(unit, number, found, self.rules.reads);
-        good.then_some(()).ok_or_else(|| format!("unit {number}: {found:?} instead of {unit:?}"))
+            self.kept == found.blocks.is_some() && agrees(piece, number, found, self.rules.reads);
+        good.then_some(()).ok_or_else(|| format!("piece {number}: {found:?} instead of {piece:?}"))
     }
 }
 
-/// Whether this may be found of such a unit.
-fn agrees(unit: &Unit, number: u64, found: &Found, reads: TrimmedReads) -> bool {
+/// Whether this may be found of such a piece.
+fn agrees(piece: &Piece, number: u64, found: &Found, reads: TrimmedReads) -> bool {
     let matches = |(block, content): (usize, &Content)| {
-        let version = unit.blocks[block];
-        let version = match (unit.mapped, reads) {
+        let version = piece.blocks[block];
+        let version = match (piece.mapped, reads) {
             (false, TrimmedReads::Zeroes) => ZEROES,
             (false, TrimmedReads::OldData) if version == BEFORE => ZEROES,
             (false, TrimmedReads::Unstable) => BYTES,
@@ -171,11 +171,11 @@ fn agrees(unit: &Unit, number: u64, found: &Found, reads: TrimmedReads) -> bool 
         }
     };
     let blocks = found.blocks.as_ref();
-    found.mapped == unit.mapped
+    found.mapped == piece.mapped
         && blocks.is_none_or(|blocks| blocks.iter().enumerate().all(matches))
 }
 
-/// A unit that was trimmed is written in part.
+/// A piece that was trimmed is written in part.
 fn revive(blocks: &mut [Version], reads: TrimmedReads) {
     match reads {
         TrimmedReads::Zeroes => blocks.fill(ZEROES),

@@ -11,34 +11,43 @@ use trimbench_ssd::{
     SlcMode, SuspendConfig, TrimArbitration, TrimMode, VictimPolicy, WhenFull,
 };
 
-use super::{HALF, QUARTER, Scenario, Size, UNIT, between, pick, scaled};
+use super::{HALF, PIECE, QUARTER, Scenario, Size, between, pick, scaled};
 
-/// The smallest superblock of the emulator.
-const SUPERBLOCK: u64 = 256 << 10;
+/// Units of the smallest superblock of the emulator.
+const SUPERBLOCK: u64 = 64;
+
+/// In a quarter of the drives more than 4 KiB.
+pub(super) fn mapping_unit(rng: &mut Rng, it: &mut Scenario) {
+    let largest = if it.size == Size::Tiny { 2 } else { 4 };
+    let shift = if rng.chance(QUARTER) { between(rng, 1, largest) } else { 0 };
+    it.drive.mapping_unit = Bytes(PIECE << shift);
+}
 
 pub(super) fn geometry(rng: &mut Rng, it: &mut Scenario) {
     let channels = pick(rng, &[1, 2, 4, 8]);
-    let program_bytes = UNIT << between(rng, 0, 5);
+    let unit = it.drive.mapping_unit.0;
+    let program_bytes = unit << between(rng, 0, 5);
+    let shift: u64 = it.unit_pieces().ilog2().into();
     let largest = if it.size == Size::Tiny { 2 } else { 4 };
     it.drive.geometry = Geometry {
         channels,
         dies: channels * pick(rng, &[1, 1, 2, 3, 8]),
         program_bytes: Bytes(program_bytes),
-        superblock: Bytes(SUPERBLOCK << between(rng, 0, largest)),
+        superblock: Bytes((SUPERBLOCK * unit) << between(rng, 0, largest - shift)),
         programs_per_erase: narrow(scaled(rng, 1, 1_024)),
     };
 }
 
 /// At least 8 superblocks; not always a whole number of them.
 pub(super) fn capacity(rng: &mut Rng, it: &mut Scenario) {
-    let superblock = it.drive.geometry.superblock.0;
+    let (superblock, unit) = (it.drive.geometry.superblock.0, it.drive.mapping_unit.0);
     let most = match it.size {
         Size::Tiny => 24 * superblock,
         Size::Small => Bytes::mib(128).0,
     };
-    let part = if rng.chance(HALF) { between(rng, 0, superblock / UNIT - 1) } else { 0 };
+    let part = if rng.chance(HALF) { between(rng, 0, superblock / unit - 1) } else { 0 };
     let superblocks = scaled(rng, 8, most / superblock);
-    it.drive.capacity = Bytes(superblocks * superblock + part * UNIT);
+    it.drive.capacity = Bytes(superblocks * superblock + part * unit);
 }
 
 /// 0.5 % to 65.5 %; the emulator rounds up to whole superblocks.
@@ -115,9 +124,9 @@ pub(super) fn slc_cache(rng: &mut Rng, it: &mut Scenario) {
     });
 }
 
-/// In half of the drives that have no cache.
+/// In half of the drives that have no cache and map every 4 KiB.
 pub(super) fn compression(rng: &mut Rng, it: &mut Scenario) {
-    if it.drive.slc_cache.is_none() && rng.chance(HALF) {
+    if it.drive.slc_cache.is_none() && it.unit_pieces() == 1 && rng.chance(HALF) {
         let floor = Ppm(10_000 * narrow(between(rng, 10, 100)));
         it.drive.compression = Some(CompressionConfig { floor });
     }
@@ -136,8 +145,9 @@ pub(super) fn collection(rng: &mut Rng, it: &mut Scenario) {
     let (program, plain) = (drive.geometry.program_bytes.0, drive.compression.is_none());
     let gc = &mut drive.gc;
     gc.read = rng.chance(HALF).then(|| micros(rng, 1, 400));
-    let pages = program.min(64 * UNIT) / UNIT;
-    let read_bytes = Bytes(UNIT << between(rng, 0, pages.ilog2().into()));
+    let unit = drive.mapping_unit.0;
+    let pages = program.min(64 * unit) / unit;
+    let read_bytes = Bytes(unit << between(rng, 0, pages.ilog2().into()));
     gc.read_bytes = (plain && rng.chance(HALF)).then_some(read_bytes);
     // From a fraction of a superblock to several.
     let groups = scaled(rng, 1, 4 * drive.geometry.superblock.0 / program);
@@ -200,8 +210,8 @@ pub(super) fn mapping_cache(rng: &mut Rng, it: &mut Scenario) {
         return;
     }
     let drive = &mut it.drive;
-    let page = UNIT << between(rng, 0, (drive.geometry.program_bytes.0 / UNIT).ilog2().into());
-    let pages = drive.capacity.0.div_ceil(page / 4 * UNIT);
+    let page = PIECE << between(rng, 0, (drive.geometry.program_bytes.0 / PIECE).ilog2().into());
+    let pages = drive.exported_units().div_ceil(page / 4);
     drive.mapping_cache = Some(MappingCacheConfig {
         size: Bytes(scaled(rng, 1, pages) * page),
         page: Bytes(page),
@@ -243,11 +253,12 @@ pub(super) fn trim_arbitration(rng: &mut Rng, it: &mut Scenario) {
 
 /// Also granularities that are no power of two, alignments within them, and limits that are met.
 pub(super) fn trim_granularity(rng: &mut Rng, it: &mut Scenario) {
+    let unit = it.drive.mapping_unit.0;
     let trim = &mut it.drive.trim;
     let granules = if rng.chance(HALF) { scaled(rng, 1, 300) } else { 1 };
-    trim.granularity = Bytes(granules * UNIT);
-    trim.alignment = Bytes(between(rng, 0, granules - 1) * UNIT);
-    trim.range_max = Bytes(scaled(rng, UNIT, Bytes::mib(64).0));
+    trim.granularity = Bytes(granules * unit);
+    trim.alignment = Bytes(between(rng, 0, granules - 1) * unit);
+    trim.range_max = Bytes(scaled(rng, PIECE, Bytes::mib(64).0));
     let least = trim.range_max.max(trim.granularity).0;
     trim.command_max = Bytes(scaled(rng, least, least.max(2 * it.drive.capacity.0)));
 }

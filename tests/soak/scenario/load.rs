@@ -4,7 +4,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{BlockCommand, Blocks, DISCARD_RANGES_MAX, Data, Lba, LbaRange, Nanos, Ppm};
 
-use super::{HALF, Scenario, Size, UNIT, UNIT_BLOCKS, between, pick, scaled};
+use super::{HALF, PIECE, PIECE_BLOCKS, Scenario, Size, between, pick, scaled};
 
 /// The commands to the drive, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +122,7 @@ pub(super) fn lengths(rng: &mut Rng, it: &mut Scenario) {
     it.load.length_max = pick(rng, &[1, 1, 1, 2, 8]);
     it.load.long = share(rng, 100, 5_000);
     it.load.long_max = scaled(rng, 2, 256);
-    it.load.discard_max = scaled(rng, 1, it.units());
+    it.load.discard_max = scaled(rng, 1, it.pieces());
 }
 
 pub(super) fn lists(rng: &mut Rng, it: &mut Scenario) {
@@ -161,13 +161,13 @@ impl Steps {
             sum += u64::from(weight);
             sum
         });
-        let used = scenario.load.used.of(scenario.units()).max(1);
+        let used = scenario.load.used.of(scenario.pieces()).max(1);
         Self {
             load: scenario.load,
             rng,
             until,
-            capacity: scenario.units() * UNIT_BLOCKS,
-            discard_max: scenario.drive.trim.command_max.0 / UNIT * UNIT_BLOCKS,
+            capacity: scenario.pieces() * PIECE_BLOCKS,
+            discard_max: scenario.drive.trim.command_max.0 / PIECE * PIECE_BLOCKS,
             used,
             hot: scenario.load.hot.of(used).max(1),
             cursor: 0,
@@ -240,10 +240,10 @@ impl Steps {
             self.rng.below(self.used)
         };
         self.cursor = (start + units) % self.used;
-        let (mut first, mut end) = (start * UNIT_BLOCKS, (start + units) * UNIT_BLOCKS);
+        let (mut first, mut end) = (start * PIECE_BLOCKS, (start + units) * PIECE_BLOCKS);
         if self.rng.chance(self.load.partial) {
-            first += self.rng.below(UNIT_BLOCKS);
-            end = (end - self.rng.below(UNIT_BLOCKS)).max(first + 1);
+            first += self.rng.below(PIECE_BLOCKS);
+            end = (end - self.rng.below(PIECE_BLOCKS)).max(first + 1);
         }
         let length = Blocks(end.min(self.capacity) - first);
         LbaRange::new(Lba(first), length).expect("at least one block")
@@ -260,7 +260,7 @@ impl Steps {
             0 => BlockCommand::Read(across),
             1 => BlockCommand::write(across),
             2 if self.discard_max < self.capacity => {
-                BlockCommand::Discard(range(0, self.discard_max + UNIT_BLOCKS))
+                BlockCommand::Discard(range(0, self.discard_max + PIECE_BLOCKS))
             }
             _ => BlockCommand::Discard(across),
         }

@@ -37,7 +37,8 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("bounded {}", drive.trim.background_bound.is_some()));
         seen.insert(format!("{:?}", drive.trim.arbitration));
         seen.insert(format!("protection {}", drive.power_loss_protection));
-        seen.insert(format!("granular {}", drive.trim.granularity.0 > UNIT));
+        seen.insert(format!("granular {}", drive.trim.granularity > drive.mapping_unit));
+        seen.insert(format!("large units {}", drive.mapping_unit.0 > PIECE));
         seen.insert(format!("misaligned {}", drive.trim.alignment.0 > 0));
         seen.insert(format!("bursts {}", drive.gc.burst.is_some()));
         seen.insert(format!("pages {}", drive.gc.read_bytes.is_some()));
@@ -57,8 +58,8 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("fails {}", faults.fail_from.is_some()));
     }
     // The modes, three arbitrations, three reads, two media, three starts, five caches and none,
-    // and both of 24.
-    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 3 + 2 + 3 + 6 + 2 * 24, "{seen:?}");
+    // and both of 25.
+    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 3 + 2 + 3 + 6 + 2 * 25, "{seen:?}");
 }
 
 #[test]

@@ -79,8 +79,8 @@ impl Store {
         Ok(Begun { folder, _lock: lock })
     }
 
-    /// Keeps others from measuring a claim, of whatever sources: they would disturb each other. The file stays: who removed it could remove the
-    /// one that another call has locked.
+    /// Keeps others from measuring a claim, of whatever sources: they would disturb each other. The
+    /// file stays: who removed it could remove the one that another call has locked.
     fn lock(&self, id: &str, short: bool) -> Result<File> {
         let locks = self.top.join("locks");
         fs::create_dir_all(&locks).with_context(|| format!("make {}", locks.display()))?;

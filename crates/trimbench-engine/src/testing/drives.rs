@@ -47,6 +47,7 @@ pub fn faulty(config: SsdConfig, plan: FaultPlan) -> Emulated {
 pub fn drive(mode: TrimMode) -> SsdConfig {
     SsdConfig {
         capacity: Bytes::gib(1),
+        mapping_unit: Bytes::kib(4),
         over_provisioning: Ppm(100_000),
         media: Media::Flash,
         geometry: Geometry {

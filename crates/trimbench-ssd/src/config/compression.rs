@@ -4,7 +4,7 @@ use trimbench_core::settings::IfUnset::Required;
 use trimbench_core::settings::described;
 use trimbench_core::{Data, Ppm, settings};
 
-use super::{DriveConfigError, SsdConfig, UNIT_BYTES, require};
+use super::{DriveConfigError, SsdConfig, require};
 
 /// A unit takes this much of the flash when nothing of it compresses: percent.
 pub(crate) const WHOLE: u32 = 100;
@@ -55,6 +55,6 @@ impl SsdConfig {
     /// Addresses of units in a superblock: as many as the best compression may put there.
     pub(crate) fn superblock_slots(&self) -> u64 {
         let slots = self.compression.map_or(1, CompressionConfig::slots);
-        self.geometry.superblock.0 / UNIT_BYTES * slots
+        self.superblock_units() * slots
     }
 }

@@ -4,7 +4,7 @@ use trimbench_core::settings::IfUnset::{Absent, Required};
 use trimbench_core::settings::{Scalar as _, default_to, described, optional, parsed, true_false};
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
-use super::{DriveConfigError, SsdConfig, UNIT_BYTES, require};
+use super::{DriveConfigError, SsdConfig, require};
 
 /// More choices than any collector draws.
 const CHOICES_MAX: u32 = 1_024;
@@ -126,12 +126,13 @@ impl GcConfig {
             "whole program operations, at most 1GiB",
         )?;
         if let Some(bytes) = self.read_bytes {
-            let most = config.geometry.program_bytes.0.min(UNITS_OF_WORD * UNIT_BYTES);
+            let unit = config.mapping_unit.0;
+            let most = config.geometry.program_bytes.0.min(UNITS_OF_WORD * unit);
             require(
-                bytes.0.is_power_of_two() && (UNIT_BYTES..=most).contains(&bytes.0),
+                bytes.0.is_power_of_two() && (unit..=most).contains(&bytes.0),
                 "collector.read_bytes",
                 bytes,
-                "a power of two, at least 4KiB, at most a program operation and 256KiB",
+                "a power of two, at least a mapping unit, at most a program operation and 64 units",
             )?;
             require(
                 config.compression.is_none(),

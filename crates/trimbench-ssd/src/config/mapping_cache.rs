@@ -4,7 +4,8 @@ use trimbench_core::settings::IfUnset::{Required, SameAs};
 use trimbench_core::settings::described;
 use trimbench_core::{Bytes, Nanos, settings};
 
-use super::{DriveConfigError, SsdConfig, UNIT_BYTES};
+use super::{DriveConfigError, SsdConfig};
+use crate::unit::PIECE_BYTES;
 
 /// Bytes of an entry of the map.
 const ENTRY_BYTES: u64 = 4;
@@ -31,7 +32,7 @@ settings! {
 impl MappingCacheConfig {
     pub(super) fn check(&self, config: &SsdConfig) -> Result<(), DriveConfigError> {
         let (page, size) = (self.page, self.size);
-        let is_power = page.0 >= UNIT_BYTES && page.0.is_power_of_two();
+        let is_power = page.0 >= PIECE_BYTES && page.0.is_power_of_two();
         config.hold(&[
             ("mapping_cache.page", is_power && page <= config.geometry.program_bytes),
             ("mapping_cache.size", size >= page && size <= Bytes::gib(16)),

@@ -22,7 +22,7 @@ fn every_value_out_of_range_is_named() {
     for (wrong, name) in [
         (SsdConfig { capacity: Bytes(0), ..plain() }, "capacity"),
         (SsdConfig { capacity: Bytes::mib(64) + Bytes(1), ..plain() }, "capacity"),
-        (SsdConfig { capacity: Bytes::gib(16 << 10), ..plain() }, "16TiB"),
+        (SsdConfig { capacity: Bytes::gib(16 << 10), ..plain() }, "2^32 mapping units of 4KiB"),
         (SsdConfig { over_provisioning: Ppm(0), ..plain() }, "over_provisioning"),
         (SsdConfig { geometry: Geometry { channels: 0, ..geometry }, ..plain() }, "channels"),
         (SsdConfig { geometry: Geometry { channels: 2, ..geometry }, ..plain() }, "dies"),
@@ -85,6 +85,15 @@ fn every_value_out_of_range_is_named() {
         assert!(error.contains(name), "no `{name}` in: {error}");
     }
     plain().check().unwrap();
+}
+
+#[test]
+fn values_of_the_mapping_unit_are_named() {
+    // 64 units of 16 KiB are more than the superblock of 256 KiB.
+    for (kib, name) in [(2, "unit"), (12, "unit"), (128, "unit"), (16, "geometry.superblock")] {
+        let error = refused(&SsdConfig { mapping_unit: Bytes::kib(kib), ..plain() });
+        assert!(error.contains(name), "no `{name}` in: {error}");
+    }
 }
 
 #[test]
@@ -180,7 +189,7 @@ fn a_cache_is_so_many_superblocks() {
     let sizes = |slc_cache: SlcCacheConfig| {
         let config = SsdConfig { slc_cache: Some(slc_cache), ..plain() };
         let superblocks = slc_cache.superblocks_of(slc_cache.size, &config);
-        let bytes = Bytes(superblocks * slc_cache.usable_units(&config) * UNIT_BYTES);
+        let bytes = Bytes(superblocks * slc_cache.usable_units(&config) * PIECE_BYTES);
         (config.superblocks(), config.cache_superblocks(), bytes)
     };
     // 16,384 units: 10 % are 26 superblocks of 64, beside one more for the second open one.

@@ -7,7 +7,8 @@ use trimbench_core::settings::IfUnset::{Absent, Required};
 use trimbench_core::settings::{Named as _, default_to, described, named, optional};
 use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
-use super::{DriveConfigError, Media, SsdConfig, UNIT_BYTES, require};
+use super::{DriveConfigError, Media, SsdConfig, require};
+use crate::unit::PIECE_BYTES;
 
 named_enum! {
     /// What the drive does with a TRIM.
@@ -78,12 +79,15 @@ settings! {
         /// the largest discard that the drive takes in one command
         pub command_max: Bytes = "trim.command_max", Required,
             described("at least `trim.range_max`");
-        /// the drive frees whole pieces of this size only
+        /// the drive frees whole pieces of this size only, and never a part of a mapping unit
         pub granularity: Bytes = "trim.granularity", default_to("4KiB"),
-            described("a positive multiple of 4KiB, at most `trim.command_max` and 64GiB");
+            described(
+                "a positive multiple of 4KiB, and of `drive.mapping_unit` where it is more; at \
+                 most `trim.command_max` and 64GiB",
+            );
         /// start of the first such piece
         pub alignment: Bytes = "trim.alignment", default_to("0"),
-            described("a multiple of 4KiB, below `trim.granularity`");
+            described("a multiple of `drive.mapping_unit`, below `trim.granularity`");
         /// only `queued`, {}: when a TRIM begins beside commands that wait
         pub arbitration: TrimArbitration = "trim.arbitration", default_to("first-come"), named();
         /// only `background`: share of controller and dies that the work takes while the host is
@@ -147,19 +151,25 @@ impl TrimConfig {
 
     pub(super) fn check(&self, config: &SsdConfig) -> Result<(), DriveConfigError> {
         let (share, postpones) = (self.background_share, self.mode.postpones());
-        let is_whole = |bytes: Bytes| bytes.0.is_multiple_of(UNIT_BYTES);
+        let unit = config.mapping_unit;
+        let is_whole = |bytes: Bytes| bytes.0.is_multiple_of(unit.0);
         let granularity_max = self.command_max.min(Bytes::gib(64));
+        let is_granularity = self.granularity.0.is_multiple_of(PIECE_BYTES)
+            && (self.granularity <= unit || is_whole(self.granularity));
         config.hold(&[
-            ("trim.range_max", self.range_max.0 >= UNIT_BYTES),
+            ("trim.range_max", self.range_max.0 >= PIECE_BYTES),
             ("trim.command_max", self.command_max >= self.range_max),
             ("trim.ranges", (1..=256).contains(&self.ranges)),
             (
                 "trim.granularity",
-                self.granularity.0 >= UNIT_BYTES
-                    && is_whole(self.granularity)
-                    && self.granularity <= granularity_max,
+                self.granularity.0 > 0
+                    && is_granularity
+                    && config.discard_granularity() <= granularity_max,
             ),
-            ("trim.alignment", is_whole(self.alignment) && self.alignment < self.granularity),
+            (
+                "trim.alignment",
+                is_whole(self.alignment) && self.alignment < config.discard_granularity(),
+            ),
             ("trim.tail_chance", self.tail_chance <= Ppm::ONE),
             ("trim.background_share", !postpones || (share.0 > 0 && share < Ppm::ONE)),
             ("trim.background_slice", !postpones || self.background_slice >= Nanos::from_micros(1)),

@@ -204,7 +204,7 @@ fn keeping_contents_takes_no_time() {
 
 #[test]
 fn another_units_data_is_read_as_such() {
-    let mut contents = Contents::new(plain().contents);
+    let mut contents = Contents::new(&plain());
     contents.write(range(0, 16), Data::Stamped(3));
     assert_eq!(contents.read(2, Some(10)), stamp(10, 3));
 }

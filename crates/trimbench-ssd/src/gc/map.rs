@@ -22,8 +22,8 @@ impl GarbageCollector {
         }
         mapping.update_pages_of(victim, |page| {
             let die = nand.die_of(page);
-            let (cells, units) = (Cells::Map, nand.map_units());
-            let read = Owed::Read { cells, die, pages: 1, units };
+            let (cells, pieces) = (Cells::Map, nand.map_pieces());
+            let read = Owed::Read { cells, die, pages: 1, pieces };
             self.moves().extend([read, Owed::Program { cells, die }]);
             counters.map_pages_read += 1;
             counters.map_pages_programmed += 1;

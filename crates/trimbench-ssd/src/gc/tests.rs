@@ -25,8 +25,8 @@ fn nearly_full() -> (GarbageCollector, Mapping, Nand) {
 fn debt(gc: &GarbageCollector) -> Vec<(char, u32, u32)> {
     let text = |owed: &Owed| match *owed {
         Owed::Read { cells: Cells::Map, die, .. } => ('m', die, 0),
-        Owed::Read { cells: Cells::Cache, die, units, .. } => ('c', die, units),
-        Owed::Read { cells: Cells::Data, die, units, .. } => ('r', die, units),
+        Owed::Read { cells: Cells::Cache, die, pieces, .. } => ('c', die, pieces),
+        Owed::Read { cells: Cells::Data, die, pieces, .. } => ('r', die, pieces),
         Owed::Program { cells: Cells::Map, die } => ('w', die, 0),
         Owed::Program { die, .. } => ('p', die, 0),
         Owed::Erase { die } => ('e', die, 0),
@@ -158,7 +158,7 @@ fn a_burst_is_whole_however_little_victims_hold() {
     let gc = crate::config::GcConfig { burst: Some(Bytes(32 * 4_096)), ..plain().gc };
     let mut gc = GarbageCollector::new(&SsdConfig { gc, ..plain() });
     let owes = [
-        Owed::Read { cells: Cells::Data, die: 0, pages: 1, units: 16 },
+        Owed::Read { cells: Cells::Data, die: 0, pages: 1, pieces: 16 },
         Owed::Program { cells: Cells::Data, die: 1 },
     ];
     for expected in [[0, 0, 0, 0], [0, 4, 0, 0], [0, 0, 0, 0], [0, 4, 0, 0]] {

@@ -10,7 +10,8 @@ use trimbench_core::settings::IfUnset::Absent;
 use trimbench_core::settings::{optional, within};
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
-use crate::config::{SsdConfig, UNIT_BYTES};
+use crate::config::SsdConfig;
+use crate::unit::PIECE_BYTES;
 
 #[cfg(test)]
 mod tests;
@@ -108,7 +109,7 @@ impl DataSheet {
     /// Sequential and random rates against what the narrowest resource allows.
     fn check_rates(&self, config: &SsdConfig) -> Result<(), Contradiction> {
         let (geometry, nand, host) = (&config.geometry, &config.nand, &config.host);
-        let (dies, unit) = (f64::from(geometry.dies), UNIT_BYTES as f64);
+        let (dies, unit) = (f64::from(geometry.dies), PIECE_BYTES as f64);
         let of_dies = |bytes: f64, time: Nanos| dies * bytes / time.seconds();
         let channels = f64::from(geometry.channels) * nand.channel_rate.0 as f64;
         let program = geometry.program_bytes.0 as f64;
@@ -120,7 +121,9 @@ impl DataSheet {
         let units = |(key, bytes): Limit| (key, bytes / unit);
         let sensed = ("nand.read", of_dies(1.0, nand.read));
         let random_reads = least([commands, units(link), units(channels), sensed]);
-        let random_writes = least([commands, units(writes)]);
+        // A write of 4 KiB programs its whole unit.
+        let programs = writes.1 / config.mapping_unit.0 as f64;
+        let random_writes = least([commands, (writes.0, programs)]);
         let megabytes = |(key, bytes): Limit| (key, bytes / 1e6);
         let bytes = |key, value: Option<Bytes>| Some((key, value?.0 as f64 / 1e6));
         let count = |key, value: Option<u64>| Some((key, value? as f64));
@@ -150,7 +153,7 @@ impl DataSheet {
 
     /// A single read and a single write of an idle drive.
     fn check_latencies(&self, config: &SsdConfig) -> Result<(), Contradiction> {
-        let (nand, host, unit) = (&config.nand, &config.host, UNIT_BYTES as f64);
+        let (nand, host, unit) = (&config.nand, &config.host, PIECE_BYTES as f64);
         let fixed = (host.command + host.latency + host.jitter).seconds();
         let written = fixed + unit / host.link_rate.0 as f64;
         let sensed = nand.read.seconds();
@@ -187,7 +190,7 @@ impl DataSheet {
         ];
         for (key, random, sheet_key, sequential) in pairs {
             let Some((random, sequential)) = random.zip(sequential) else { continue };
-            let moved = random as f64 * UNIT_BYTES as f64;
+            let moved = random as f64 * PIECE_BYTES as f64;
             if moved > sequential.0 as f64 * RATE_FACTOR {
                 let problem = format!(
                     "{random} accesses of 4 KiB a second move {:.0} MB/s, more than {RATE_FACTOR} \

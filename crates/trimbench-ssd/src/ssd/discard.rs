@@ -7,12 +7,12 @@ use trimbench_core::units::narrow;
 use trimbench_core::{BlockCommand, Bytes, Instant, LbaRange, Nanos, Rejected};
 
 use super::path::translation::PageReads;
-use super::{LOGICAL_BLOCK, Ssd, UnitSpan};
-use crate::config::{TrimArbitration, UNIT_BYTES};
+use super::{LOGICAL_BLOCK, Ssd};
+use crate::config::TrimArbitration;
 use crate::events::Action;
 use crate::mapping::Deallocated;
 use crate::slots::Slot;
-use crate::trim::work;
+use crate::trim::{Found, work};
 
 /// TRIMs that wait for their turn with the controller, where that is not the order of arrival.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Ssd {
         let mut reads = PageReads::default();
         for range in ranges {
             pieces += range.length().bytes(LOGICAL_BLOCK).pieces(trim.range_max);
-            let freed = self.reach(&self.granules.within(UnitSpan::of(*range).whole()));
+            let freed = self.reach(&self.granules.within(self.unit.span(*range).whole()));
             if acts && self.contents.is_some() {
                 self.journal(freed.clone());
             }
@@ -43,7 +43,8 @@ impl Ssd {
             }
         }
         let cost = if acts {
-            work(&trim, pieces, units) + self.tail.next(&trim, units)
+            let found = Found::new(units, self.unit);
+            work(&trim, pieces, found) + self.tail.next(&trim, found)
         } else {
             Nanos::ZERO
         };
@@ -89,7 +90,7 @@ impl Ssd {
 
     /// What a TRIM of these units frees: others only with a planted fault.
     fn reach(&self, trimmed: &Range<u32>) -> Range<u32> {
-        let units = |length: Bytes| narrow(length.0 / UNIT_BYTES);
+        let units = |length| narrow(self.unit.units(length));
         let beyond = trimmed.end.saturating_add(units(self.overreach.behind));
         let last = narrow(self.config.exported_units());
         trimmed.start.saturating_sub(units(self.overreach.before))..beyond.min(last)

@@ -7,18 +7,18 @@ use trimbench_core::{
     Bytes, Content, Data, Drive, DriveError, LbaRange, Nanos, PurgeMeans, TrimPromise, Wear,
 };
 
-use super::{LOGICAL_BLOCK, PreconditionStep, Ssd, UnitSpan};
-use crate::config::{MetadataOf, UNIT_BYTES};
-use crate::contents::{self, Contents};
+use super::{LOGICAL_BLOCK, PreconditionStep, Ssd};
+use crate::config::MetadataOf;
+use crate::contents::Contents;
 
 impl Ssd {
     /// Keeps what a write carries.
     #[cold]
     pub(super) fn keep(&mut self, range: LbaRange, data: Data) {
-        let config = self.config.contents;
+        let config = &self.config;
         let contents = self.contents.get_or_insert_with(|| Box::new(Contents::new(config)));
         if let Some(flash) = &mut self.flash {
-            let span = UnitSpan::of(range);
+            let span = self.unit.span(range);
             if !self.config.power_loss_protection {
                 for lpn in span.first..span.end {
                     contents.journal(lpn, flash.mapping.holder(lpn).is_some());
@@ -99,7 +99,7 @@ impl Drive for Ssd {
         if self.stays_empty {
             return Ok(false);
         }
-        let first = narrow(from.0.div_ceil(UNIT_BYTES));
+        let first = narrow(from.0.div_ceil(self.config.mapping_unit.0));
         let end = narrow(self.config.exported_units());
         self.fill((first..end).map(PreconditionStep::Write), Data::Random);
         Ok(true)
@@ -116,14 +116,14 @@ impl Drive for Ssd {
             let reason = "the emulated drive keeps contents from the first stamped write on";
             return Err(DriveError::Refused { operation: "examine", reason: reason.to_owned() });
         };
-        let span = UnitSpan::of(range);
+        let span = self.unit.span(range);
         for lpn in span.first..span.end {
             let holder = match &mut self.flash {
                 Some(flash) => flash.mapping.holder(lpn),
                 None => Some(lpn),
             };
-            let blocks = contents::blocks_of(lpn);
-            let first = holder.map(|holder| contents::blocks_of(holder).start);
+            let blocks = self.unit.blocks_of(lpn);
+            let first = holder.map(|holder| self.unit.blocks_of(holder).start);
             let from = blocks.start.max(range.start().0);
             for lba in from..blocks.end.min(range.end().0) {
                 let holder = first.map(|first| first + (lba - blocks.start));
@@ -151,8 +151,8 @@ impl Drive for Ssd {
         let counters = self.counters();
         let map_page = self.config.mapping_cache.map_or(Bytes(0), |cache| cache.page);
         let map = counters.map_pages_programmed * map_page.0;
-        let programmed = counters.programmed_units * UNIT_BYTES + map;
-        let host_written = counters.host_written_units * UNIT_BYTES;
+        let programmed = counters.programmed.0 + map;
+        let host_written = counters.host_written.0;
         let metadata = self.config.metadata.of(match self.config.metadata_of {
             MetadataOf::Programs => programmed,
             MetadataOf::HostWrites => host_written,

@@ -17,10 +17,10 @@ pub(super) mod translation;
 use std::collections::VecDeque;
 
 use trimbench_core::units::narrow;
-use trimbench_core::{Data, Instant, LbaRange, Nanos};
+use trimbench_core::{Bytes, Data, Instant, LbaRange, Nanos};
 
-use super::{Ssd, UnitSpan};
-use crate::config::{LinkDuplex, UNIT_BYTES};
+use super::{PIECE_BYTES, Ssd, UnitSpan, pieces_of};
+use crate::config::LinkDuplex;
 use crate::events::Action;
 use crate::ftl::Located;
 use crate::nand::Cells;
@@ -119,7 +119,7 @@ impl Ssd {
     pub(super) fn start_read(&mut self, at: Instant, slot: Slot, range: LbaRange) {
         let accepted = self.controller.reserve(at, self.config.host.command);
         if self.config.mapping_cache.is_some() {
-            self.look_up(accepted, slot, UnitSpan::of(range), Then::Read(range));
+            self.look_up(accepted, slot, self.unit.span(range), Then::Read(range));
             return;
         }
         self.pass(accepted, Accepted::Read(slot, range));
@@ -141,7 +141,8 @@ impl Ssd {
     #[expect(clippy::inline_always, reason = "a call costs more than what it does")]
     #[inline(always)]
     pub(super) fn start_write(&mut self, at: Instant, slot: Slot, range: LbaRange, data: Data) {
-        let span = UnitSpan::of(range);
+        let span = self.unit.span(range);
+        self.counters.host_written += Bytes(pieces_of(range) * PIECE_BYTES);
         let scattered = match &mut self.streams {
             Some(streams) => streams.write(span.first, span.end),
             None => Nanos::ZERO,
@@ -211,18 +212,21 @@ impl Ssd {
     }
 
     fn read(&mut self, at: Instant, slot: Slot, range: LbaRange) {
-        let span = UnitSpan::of(range);
+        let span = self.unit.span(range);
         self.counters.host_read_units += u64::from(span.end - span.first);
         self.path.fetch(slot, Purpose::Data);
         // Neighbours in one program group come with one read of the die.
         let (mut current, mut located): (Option<(u32, u32)>, _) = (None, None);
         for lpn in span.first..span.end {
             let group = self.group_of(lpn, at, &mut located);
+            let pieces = narrow(self.unit.pieces_within(lpn, range));
             current = match (current, group) {
-                (Some((open, units)), Some(group)) if open == group => Some((open, units + 1)),
+                (Some((open, so_far)), Some(group)) if open == group => {
+                    Some((open, so_far + pieces))
+                }
                 (before, group) => {
                     self.sense(slot, before, at);
-                    group.map(|group| (group, 1))
+                    group.map(|group| (group, pieces))
                 }
             };
         }
@@ -242,26 +246,27 @@ impl Ssd {
 
     /// Starts the die phase of a part of what is fetched.
     fn sense(&mut self, slot: Slot, part: Option<(u32, u32)>, at: Instant) {
-        let Some((group, units)) = part else { return };
+        let Some((group, pieces)) = part else { return };
         let die = self.nand.die_of(group);
-        let (sensed, units) = match &mut self.flash {
+        let (sensed, pieces) = match &mut self.flash {
+            // Where there is compression, a piece is a unit.
             Some(flash) => {
-                (flash.sense(group, at, &mut self.nand), flash.mapping.transferred(group, units))
+                (flash.sense(group, at, &mut self.nand), flash.mapping.transferred(group, pieces))
             }
-            None => (self.nand.sense(Cells::Data, die, at), units),
+            None => (self.nand.sense(Cells::Data, die, at), pieces),
         };
-        self.await_part(sensed, slot, die, units);
+        self.await_part(sensed, slot, die, pieces);
     }
 
     /// The die phase of a part of what a command fetches ends at `sensed`.
-    fn await_part(&mut self, sensed: Instant, slot: Slot, die: u32, units: u32) {
+    fn await_part(&mut self, sensed: Instant, slot: Slot, die: u32, pieces: u32) {
         self.path.fetch_of(slot).parts_left += 1;
-        self.events.add(sensed, Action::Sensed { slot, die, units });
+        self.events.add(sensed, Action::Sensed { slot, die, pieces });
     }
 
     /// The die phase of a part ended.
-    pub(super) fn sensed(&mut self, at: Instant, slot: Slot, die: u32, units: u32) {
-        let transferred = self.nand.transfer(die, units, at);
+    pub(super) fn sensed(&mut self, at: Instant, slot: Slot, die: u32, pieces: u32) {
+        let transferred = self.nand.transfer(die, pieces, at);
         let fetch = self.path.fetch_of(slot);
         fetch.latest = fetch.latest.max(transferred);
         fetch.parts_left -= 1;
@@ -286,7 +291,8 @@ impl Ssd {
                 let left = if first.is_some() { [second, None] } else { [None; 2] };
                 let purpose = Purpose::Incoming(Incoming::Partial(position, left));
                 self.path.fetch_of(slot).purpose = purpose;
-                self.sense(slot, first.or(second).map(|group| (group, 1)), at);
+                let pieces = self.unit.pieces();
+                self.sense(slot, first.or(second).map(|group| (group, pieces)), at);
             }
             Purpose::Incoming(Incoming::Partial(position, _) | Incoming::Whole(position)) => {
                 self.settle(BlockedWrite { slot, position, at, is_flush: false });
@@ -328,8 +334,8 @@ impl Ssd {
             self.path.flushing.push_back(BlockedWrite { slot, position, at: arrived, is_flush });
             self.try_flush();
         } else {
-            let units = self.slots.command(slot).bytes.0.div_ceil(UNIT_BYTES);
-            let acknowledged = flash.paced(arrived, units);
+            let pieces = self.slots.command(slot).bytes.0.div_ceil(PIECE_BYTES);
+            let acknowledged = flash.paced(arrived, pieces);
             self.finish(acknowledged, slot);
         }
         true

@@ -5,10 +5,9 @@ use trimbench_core::units::narrow;
 use trimbench_core::{Bytes, Data};
 
 use super::Ssd;
-use crate::config::UNIT_BYTES;
 use crate::nand::Nand;
 
-/// A step of a preconditioning: what happens to one mapping unit of 4 KiB, by its number.
+/// A step of a preconditioning: what happens to one mapping unit, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreconditionStep {
     /// It is written.
@@ -25,8 +24,8 @@ impl Ssd {
     /// If the range ends beyond the drive.
     pub fn precondition_sequential(&mut self, start: Bytes, length: Bytes) {
         assert!(start.0 + length.0 <= self.config.capacity.0, "preconditioning beyond the drive");
-        let first = narrow(start.0 / UNIT_BYTES);
-        let end = narrow((start.0 + length.0) / UNIT_BYTES);
+        let first = narrow(self.unit.units(start));
+        let end = narrow(self.unit.units(start + length));
         self.precondition_with((first..end).map(PreconditionStep::Write));
     }
 
@@ -67,6 +66,7 @@ impl Ssd {
         for change in changes {
             match change {
                 PreconditionStep::Write(lpn) => {
+                    counters.host_written += self.config.mapping_unit;
                     flash.write(lpn, percent, (&resting, now), counters);
                 }
                 PreconditionStep::Discard(lpn) => {

@@ -11,6 +11,7 @@ mod compression;
 mod firmware;
 mod gc;
 pub(crate) mod mapping_cache;
+mod mapping_unit;
 mod physics;
 mod profiles;
 mod properties;
@@ -21,6 +22,7 @@ mod timing;
 pub(crate) fn plain() -> SsdConfig {
     SsdConfig {
         capacity: Bytes::mib(64),
+        mapping_unit: Bytes(PIECE_BYTES),
         over_provisioning: Ppm(100_000),
         media: Media::Flash,
         geometry: Geometry {
@@ -87,7 +89,7 @@ pub(crate) fn trim(mode: TrimMode) -> TrimConfig {
         range_max: Bytes::mib(1),
         ranges: 1,
         command_max: Bytes::mib(32),
-        granularity: Bytes(UNIT_BYTES),
+        granularity: Bytes(PIECE_BYTES),
         alignment: Bytes(0),
         arbitration: TrimArbitration::FirstCome,
         background_share: Ppm(250_000),
@@ -97,6 +99,7 @@ pub(crate) fn trim(mode: TrimMode) -> TrimConfig {
 }
 
 pub(crate) fn units(first: u64, count: u64) -> LbaRange {
+    const UNIT_BLOCKS: u64 = PIECE_BYTES / LOGICAL_BLOCK.bytes().0;
     LbaRange::new(Lba(first * UNIT_BLOCKS), Blocks(count * UNIT_BLOCKS)).unwrap()
 }
 
@@ -266,7 +269,7 @@ fn only_whole_pieces_of_the_granularity_are_freed() {
     // The last piece of the drive is cut off by its end.
     assert_eq!(freed(16_384 - 30, 30), (16, 152));
     for (unit, held) in [(1, true), (2, false), (17, false), (18, true), (33, true), (34, false)] {
-        assert_eq!(target.model_mut().holds_data(unit), held, "{unit}");
+        assert_eq!(target.model_mut().holds_data(Bytes(unit * PIECE_BYTES)), held, "{unit}");
     }
 }
 

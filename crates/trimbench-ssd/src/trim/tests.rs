@@ -2,7 +2,12 @@ use super::*;
 use trimbench_core::Ppm;
 
 use crate::config::TrimMode;
-use crate::ssd::tests::trim as config;
+use crate::ssd::tests::{plain, trim as config};
+use crate::unit::PIECE_BYTES;
+
+fn found(mapped: u64, unmapped: u64) -> Found {
+    Found::new(Deallocated { mapped, cached: 0, unmapped }, plain().unit())
+}
 
 #[test]
 fn the_cost_is_that_of_ranges_and_units() {
@@ -12,25 +17,22 @@ fn the_cost_is_that_of_ranges_and_units() {
         per_gib_unmapped: Nanos(262_144),
         ..config(TrimMode::Queued)
     };
-    let units = Deallocated { mapped: 3, cached: 0, unmapped: 2 };
-    assert_eq!(work(&config, 3, units), Nanos(3 * 5 + 3 * 1_000 + 2));
+    assert_eq!(work(&config, 3, found(3, 2)), Nanos(3 * 5 + 3 * 1_000 + 2));
     // A GiB at 100 s a GiB does not overflow.
     let slow = TrimConfig { per_gib_mapped: Nanos::from_secs(100), ..config };
-    let drive = Deallocated { mapped: u64::from(u32::MAX), cached: 0, unmapped: 0 };
-    assert!(work(&slow, 1, drive) > Nanos::from_secs(1_000_000));
+    assert!(work(&slow, 1, found(u32::MAX.into(), 0)) > Nanos::from_secs(1_000_000));
 }
 
 #[test]
 fn data_below_the_uncharged_size_cost_nothing() {
-    let mapped = |mapped| Deallocated { mapped, cached: 0, unmapped: 1 };
     let config = TrimConfig {
         range: Nanos::ZERO,
         per_gib_mapped: Nanos(262_144_000),
         per_gib_unmapped: Nanos(262_144),
-        uncharged: Bytes(2 * UNIT_BYTES),
+        uncharged: Bytes(2 * PIECE_BYTES),
         ..config(TrimMode::Queued)
     };
-    let costs = [0, 2, 3, 10].map(|units| work(&config, 1, mapped(units)).0);
+    let costs = [0, 2, 3, 10].map(|units| work(&config, 1, found(units, 1)).0);
     assert_eq!(costs, [1, 1, 1_001, 8_001]);
 }
 
@@ -41,9 +43,9 @@ fn the_tail_meets_its_chance_and_its_mean() {
         tail_per_gib: Nanos::from_millis(1),
         ..config(TrimMode::Queued)
     };
-    let units = Deallocated { mapped: 1 << 19, cached: 0, unmapped: 0 };
+    let two_gib = found(1 << 19, 0);
     let mut tail = Tail::default();
-    let all: Vec<u64> = (0..100_000).map(|_| tail.next(&config, units).0).collect();
+    let all: Vec<u64> = (0..100_000).map(|_| tail.next(&config, two_gib).0).collect();
     let longer = all.iter().filter(|time| **time > 0).count();
     assert!((19_500..20_500).contains(&longer), "{longer} of 20,000");
     // 2 GiB at 1 ms a GiB; a standard deviation of the mean is 14 us.
@@ -53,8 +55,8 @@ fn the_tail_meets_its_chance_and_its_mean() {
     let beyond = all.iter().filter(|time| **time > mean).count() * 1_000 / longer;
     assert!((355..381).contains(&beyond), "{beyond} in 1,000");
     let mut again = Tail::default();
-    assert!(all.iter().all(|time| again.next(&config, units).0 == *time), "it is fixed");
-    let nothing = Deallocated { mapped: 0, cached: 0, unmapped: 1 << 19 };
+    assert!(all.iter().all(|time| again.next(&config, two_gib).0 == *time), "it is fixed");
+    let nothing = found(0, 1 << 19);
     assert!((0..100).all(|_| again.next(&config, nothing) == Nanos::ZERO), "nothing was freed");
 }
 
@@ -107,11 +109,12 @@ fn a_bounded_backlog_holds_trims_until_it_has_shrunk() {
 #[test]
 fn a_discard_frees_the_pieces_that_it_covers_whole() {
     let granules = |granularity: u64, alignment: u64| {
-        Granules::new(&TrimConfig {
-            granularity: Bytes(granularity * UNIT_BYTES),
-            alignment: Bytes(alignment * UNIT_BYTES),
+        let trim = TrimConfig {
+            granularity: Bytes(granularity * PIECE_BYTES),
+            alignment: Bytes(alignment * PIECE_BYTES),
             ..config(TrimMode::Queued)
-        })
+        };
+        Granules::new(&SsdConfig { trim, ..plain() })
     };
     // Granularity and alignment, what is discarded, what is freed; `None` is nothing.
     for (pieces, discarded, freed) in [

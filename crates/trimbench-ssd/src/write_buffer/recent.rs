@@ -14,10 +14,10 @@ use trimbench_core::units::index;
 
 use crate::memory::prefetch;
 
-/// Buckets a unit of the buffer: one bucket in about 25 is taken.
-const BUCKETS: usize = 32;
+/// Buckets a unit of the buffer: one bucket in about 50 is taken.
+const BUCKETS: usize = 64;
 /// Epochs in the time that a group spends in a full buffer.
-const EPOCHS: u64 = 4;
+const EPOCHS: u64 = 8;
 /// Epochs that are told apart at most: their numbers are bytes.
 const EPOCHS_MAX: usize = 250;
 

@@ -14,6 +14,7 @@
 //! the longest first, real ones alone. Nothing here reaches the record.
 
 use trimbench_engine::Stage;
+use trimbench_ssd::{Media, SsdConfig};
 
 use crate::store::SessionTime;
 
@@ -21,24 +22,32 @@ use crate::store::SessionTime;
 mod tests;
 
 /// Seconds that the emulation of a session takes per GB that its method writes at most, with the
-/// preset `quick`: the mean of the four default drives, on 2 cores that had nothing else to do.
-/// Only their ratios matter once a session has ended.
+/// preset `quick`: the mean of the generic SATA and NVMe TLC drives, on 2 cores that had nothing
+/// else to do. Only their ratios matter once a session has ended.
 const RATES: [(&str, f64); 12] = [
-    ("delete-stall", 0.01),
-    ("trim-sweep", 0.004),
-    ("idle-trim", 0.003),
-    ("recovery", 0.011),
-    ("steady-state", 0.0099),
-    ("latency-under-load", 0.028),
-    ("trim-integrity", 0.07),
-    ("settle", 0.006),
-    ("policy", 0.0094),
-    ("replay", 0.01),
-    ("postmark", 0.36),
-    ("delete-storm", 0.03),
+    ("delete-stall", 0.012),
+    ("trim-sweep", 0.005),
+    ("idle-trim", 0.0035),
+    ("recovery", 0.0103),
+    ("steady-state", 0.009),
+    ("latency-under-load", 0.04),
+    ("trim-integrity", 0.08),
+    ("settle", 0.0075),
+    ("policy", 0.0087),
+    ("replay", 0.0083),
+    ("postmark", 0.43),
+    ("delete-storm", 0.022),
 ];
 /// The same for other methods.
 const OTHER_RATE: f64 = 0.018;
+/// The same for a medium without translation and collection, as a share.
+const IN_PLACE: f64 = 0.7;
+/// What of it each program operation takes, where one writes as much as on those drives, as a
+/// share. Smaller ones are more of them.
+const PROGRAMS: f64 = 0.4;
+const PROGRAM_BYTES: f64 = 65_536.0;
+/// Drives are that much more costly at most.
+const COSTLY_MAX: f64 = 3.0;
 /// What opening a target takes at least, in seconds.
 const OPENING: f64 = 0.02;
 /// What the page of the report takes at least, in seconds.
@@ -63,10 +72,15 @@ pub(super) struct SessionCost {
 }
 
 impl SessionCost {
-    /// Of an emulated session that writes so many bytes.
-    pub(super) fn emulated(method: &'static str, written: u64) -> Self {
+    /// Of an emulated session that writes so many bytes on such a drive.
+    pub(super) fn emulated(method: &'static str, drive: &SsdConfig, written: u64) -> Self {
         let rate = RATES.iter().find(|(name, _)| *name == method).map_or(OTHER_RATE, |it| it.1);
-        Self { method, emulated: true, prior: OPENING + written as f64 / 1e9 * rate }
+        let programs = PROGRAM_BYTES / drive.geometry.program_bytes.0 as f64;
+        let costly = match drive.media {
+            Media::InPlace => IN_PLACE,
+            Media::Flash => (1.0 - PROGRAMS + PROGRAMS * programs).min(COSTLY_MAX),
+        };
+        Self { method, emulated: true, prior: OPENING + written as f64 / 1e9 * rate * costly }
     }
 }
 

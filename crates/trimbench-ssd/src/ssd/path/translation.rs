@@ -173,10 +173,10 @@ impl Ssd {
 
     /// Starts the read of a page.
     fn sense_page(&mut self, slot: Slot, die: u32, at: Instant) {
-        let units = self.nand.map_units();
+        let pieces = self.nand.map_pieces();
         let flash = self.flash.as_mut().expect("only flash has a map");
         let sensed = flash.sense_cells(Cells::Map, die, at, &mut self.nand);
-        self.await_part(sensed, slot, die, units);
+        self.await_part(sensed, slot, die, pieces);
     }
 
     /// The page that had to go, if it was updated, is programmed.

@@ -110,7 +110,10 @@ fn a_purged_drive_is_filled_from_an_address_on_in_no_time() {
     assert_eq!(drive.now(), Instant::START);
     let ssd = drive.model_mut();
     assert_eq!(ssd.mapped_units(), 48 * 256);
-    assert_eq!((ssd.holds_data(4_095), ssd.holds_data(4_096)), (false, true));
+    assert_eq!(
+        (ssd.holds_data(Bytes(4_095 * PIECE_BYTES)), ssd.holds_data(Bytes(4_096 * PIECE_BYTES))),
+        (false, true)
+    );
     ssd.check();
     ssd.purge();
     ssd.stay_empty();
@@ -192,7 +195,7 @@ fn metadata_are_a_share_of_all_programs_or_of_what_the_host_writes() {
         ssd.precondition_with((0..4 * count).map(|_| place()));
         let (counters, wear) = (ssd.counters(), ssd.wear().unwrap());
         assert!(counters.moved_units > counters.host_written_units, "the two differ");
-        let units = wear.media_written.0 / UNIT_BYTES - counters.programmed_units;
+        let units = wear.media_written.0 / PIECE_BYTES - counters.programmed_units;
         (units, counters.programmed_units / 10, counters.host_written_units / 10)
     };
     let (units, programs, _) = measured(MetadataOf::Programs);

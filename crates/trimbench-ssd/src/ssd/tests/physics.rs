@@ -51,18 +51,18 @@ fn few_superblocks_have_half_of_one_more_for_spare_area() {
     const UNITS: u64 = 256;
     for superblocks in [64_u64, 128, 1_024] {
         let config = SsdConfig {
-            capacity: Bytes(superblocks * UNITS * UNIT_BYTES),
+            capacity: Bytes(superblocks * UNITS * PIECE_BYTES),
             over_provisioning: Ppm(73_700),
             ..plain()
         };
-        let geometry = Geometry { superblock: Bytes(UNITS * UNIT_BYTES), ..config.geometry };
+        let geometry = Geometry { superblock: Bytes(UNITS * PIECE_BYTES), ..config.geometry };
         let config = SsdConfig { geometry, ..config };
         let whole =
             (superblocks + config.over_provisioning.of(superblocks * UNITS).div_ceil(UNITS)) as f64;
         let mut ssd = config.build().unwrap();
         let mut rng = Rng::new(11);
         let writes = superblocks * UNITS * 8;
-        ssd.precondition_sequential(Bytes(0), Bytes(superblocks * UNITS * UNIT_BYTES));
+        ssd.precondition_sequential(Bytes(0), Bytes(superblocks * UNITS * PIECE_BYTES));
         ssd.precondition_random(writes, &mut rng);
         let before = ssd.counters();
         ssd.precondition_random(writes * 4, &mut rng);

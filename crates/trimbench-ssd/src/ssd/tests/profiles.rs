@@ -10,7 +10,7 @@ use crate::{BUILT_IN, Profile};
 const SIZE: u64 = 1 << 30;
 /// A sequential command, and a random one.
 const LARGE: u64 = 1 << 17;
-const SMALL: u64 = UNIT_BYTES;
+const SMALL: u64 = PIECE_BYTES;
 const GIGABYTE: f64 = 1e9;
 
 fn small(name: &str) -> Virtual<Ssd> {
@@ -27,7 +27,7 @@ fn full(name: &str) -> Virtual<Ssd> {
 
 /// The range of `[start, start + length)`.
 fn bytes(start: u64, length: u64) -> LbaRange {
-    units(start / UNIT_BYTES, length / UNIT_BYTES)
+    units(start / PIECE_BYTES, length / PIECE_BYTES)
 }
 
 /// Runs the commands with `depth` of them outstanding; bytes a microsecond, which is MB/s.
@@ -130,7 +130,7 @@ fn the_m4_falls_off_when_fragmented_and_is_new_after_trim() {
     assert_near("fresh, MB/s", fresh, 250.0, 0.02);
     let torture = |target: &mut Virtual<Ssd>| {
         target.model_mut().precondition_sequential(Bytes(0), Bytes(SIZE));
-        target.model_mut().precondition_random(SIZE / UNIT_BYTES, &mut Rng::new(2));
+        target.model_mut().precondition_random(SIZE / PIECE_BYTES, &mut Rng::new(2));
     };
     torture(&mut target);
     let (fragmented, second) = (pass(&mut target), pass(&mut target));
@@ -156,7 +156,7 @@ fn the_qlc_drive_is_quick_for_the_size_of_its_cache() {
     // On a full drive the minimum, 1.2 %, is left: 103 commands.
     let mut target = full("generic-nvme-qlc");
     rate(&mut target, 32, over((0, 200 * LARGE), LARGE, BlockCommand::write));
-    let cached = target.model().counters().cached_units * UNIT_BYTES;
+    let cached = target.model().counters().cached_units * PIECE_BYTES;
     let expected = SIZE * 12 / 1_000;
     assert!(cached >= expected && cached < expected + (4 << 20), "{cached} bytes");
 }

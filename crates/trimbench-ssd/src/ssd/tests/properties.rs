@@ -152,7 +152,8 @@ proptest! {
         target.model_mut().check();
         prop_assert_eq!(target.model_mut().mapped_units(), held.len() as u64);
         for unit in (0..UNITS).step_by(97) {
-            prop_assert_eq!(target.model_mut().holds_data(unit), held.contains(&unit));
+            let holds = target.model_mut().holds_data(Bytes(unit * PIECE_BYTES));
+            prop_assert_eq!(holds, held.contains(&unit));
         }
         // The same again: the same times, to the nanosecond.
         let again = run(&mut fresh(), &steps, &mut BTreeSet::new());

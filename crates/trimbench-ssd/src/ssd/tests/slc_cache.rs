@@ -164,7 +164,7 @@ fn a_dynamic_cache_shrinks_as_the_drive_fills_and_grows_after_a_trim() {
     let slc_cache = SlcCacheConfig { minimum: Ppm(0), ..cache(SlcMode::Dynamic, WhenFull::Direct) };
     for filled in [0, 4_096, 8_192, 12_288] {
         let mut target = cached(slc_cache);
-        target.model_mut().precondition_sequential(Bytes(0), Bytes(filled * UNIT_BYTES));
+        target.model_mut().precondition_sequential(Bytes(0), Bytes(filled * PIECE_BYTES));
         // New data over as much of the rest as the cache may hold.
         write(&mut target, filled, UNITS - filled);
         // A quarter of what is not filled, in superblocks that hold 16 units.

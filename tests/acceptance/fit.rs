@@ -1,0 +1,3 @@
+//! Claims about drives that are not modelled by name: what follows from their numbers.
+
+pub(super) mod units;
