@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, kill_process, kill_process_group};
+use trimbench_core::Bytes;
 
 pub use rustix::process::Signal;
 
@@ -271,6 +272,17 @@ fn next_line(
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
+}
+
+/// Memory of this process that is in use.
+///
+/// # Errors
+/// Where the kernel does not say.
+pub fn resident() -> Result<Bytes> {
+    let status = fs::read_to_string("/proc/self/status").context("read /proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let number = line.trim().strip_suffix(" kB").context("VmRSS is not in kB")?;
+    Ok(Bytes(number.parse::<u64>().context("VmRSS is no number")? << 10))
 }
 
 #[cfg(test)]

@@ -414,9 +414,7 @@ impl Mapping {
             packing.clear(superblock);
         }
         let chunk = superblock as usize / CHUNK;
-        let end = self.counts.len().min((chunk + 1) * CHUNK);
-        let least = self.counts[chunk * CHUNK..end].iter().copied().min();
-        self.chunk_least[chunk] = least.expect("a chunk has at least one superblock");
+        self.chunk_least[chunk] = least_of_chunk(&self.counts, chunk);
     }
 
     /// How often each superblock was erased.
@@ -496,4 +494,11 @@ impl Mapping {
         self.check_packing();
         self.check_order();
     }
+}
+
+/// The least of the values of the superblocks of a chunk.
+fn least_of_chunk<T: Ord + Copy>(values: &[T], chunk: usize) -> T {
+    let end = values.len().min((chunk + 1) * CHUNK);
+    let least = values[chunk * CHUNK..end].iter().copied().min();
+    least.expect("a chunk has at least one superblock")
 }

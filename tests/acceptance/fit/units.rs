@@ -6,8 +6,6 @@
 //! uniform random writes has the formula F2 of \[DESN12\]. Writes of several sizes in equal numbers
 //! have the mean of the sizes in place of w.
 
-use std::fs;
-
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
@@ -19,6 +17,7 @@ use trimbench_ssd::{Geometry, Profile, Ssd, SsdConfig};
 
 use crate::acceptance::ssd::formulas::greedy;
 use crate::acceptance::{Bar, Context, Finding, Form, Raw};
+use crate::process::resident;
 
 const KIB: u64 = 1 << 10;
 /// Mapping units in KiB.
@@ -207,14 +206,6 @@ fn large() -> Result<Large> {
     let (resident, mapped) = (resident()?.0.saturating_sub(before.0), ssd.mapped_units());
     let gib = |bytes: u64| bytes as f64 / Bytes::gib(1).0 as f64;
     Ok(Large { units, mapped, announced_gib: gib(announced.0), resident_gib: gib(resident) })
-}
-
-/// Memory of this process that is in use.
-fn resident() -> Result<Bytes> {
-    let status = fs::read_to_string("/proc/self/status").context("read /proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-    let number = line.trim().strip_suffix(" kB").context("VmRSS is not in kB")?;
-    Ok(Bytes(number.parse::<u64>().context("VmRSS is no number")? << 10))
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {

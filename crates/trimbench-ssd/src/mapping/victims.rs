@@ -12,7 +12,7 @@ use std::ops::Range;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 
-use super::{CHUNK, Mapping, NOT_CLOSED, Packing, Space};
+use super::{CHUNK, Mapping, NOT_CLOSED, Packing, Space, least_of_chunk};
 use crate::config::VictimPolicy;
 
 mod search;
@@ -148,9 +148,7 @@ impl Ages {
     fn collected(&mut self, superblock: usize) {
         self.closed_at[superblock] = NEVER_CLOSED;
         let chunk = superblock / CHUNK;
-        let end = self.closed_at.len().min((chunk + 1) * CHUNK);
-        let oldest = self.closed_at[chunk * CHUNK..end].iter().copied().min();
-        self.chunk_oldest[chunk] = oldest.expect("a chunk has at least one superblock");
+        self.chunk_oldest[chunk] = least_of_chunk(&self.closed_at, chunk);
     }
 }
 

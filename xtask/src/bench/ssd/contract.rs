@@ -21,6 +21,7 @@ use trimbench_ssd::{
 
 use super::{Features, Parameters, Side};
 use crate::bench::cpu_time;
+use crate::process::resident;
 
 /// Commands outstanding, as in the yardstick.
 const QUEUE_DEPTH: u32 = 32;
@@ -161,14 +162,6 @@ impl WarmDrive {
         side.command = format!("through the contract, {}", self.parameters.name());
         Ok(())
     }
-}
-
-/// Memory of this process that is in use.
-fn resident() -> Result<Bytes> {
-    let status = std::fs::read_to_string("/proc/self/status").context("read /proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-    let number = line.trim().strip_suffix(" kB").context("VmRSS is not in kB")?;
-    Ok(Bytes(number.parse::<u64>().context("VmRSS is no number")? << 10))
 }
 
 /// So many mapping units.
