@@ -49,7 +49,7 @@ pub trait Model {
     /// Such a command probably comes soon. Changes nothing: a model with large tables can have the
     /// processor fetch what the command will need.
     #[inline]
-    fn expect(&self, _command: &Self::Command) {}
+    fn prefetch(&self, _command: &Self::Command) {}
 
     /// When something happens next; [`Instant::NEVER`] when idle.
     fn next_event(&self) -> Instant;
@@ -107,9 +107,9 @@ pub trait Target {
         Err(ONE_RANGE)
     }
 
-    /// Such a command probably comes soon; see [`Model::expect`].
+    /// Such a command probably comes soon; see [`Model::prefetch`].
     #[inline]
-    fn expect(&self, _command: &Self::Command) {}
+    fn prefetch(&self, _command: &Self::Command) {}
 
     /// Waits until something completes or `deadline` passes, and appends what completed. The only
     /// place where time passes. A deadline in the past makes it look without waiting.

@@ -179,8 +179,8 @@ where
     }
 
     #[inline]
-    fn expect(&self, command: &M::Command) {
-        self.model.expect(command);
+    fn prefetch(&self, command: &M::Command) {
+        self.model.prefetch(command);
     }
 
     #[inline]

@@ -65,8 +65,8 @@ impl<M: Model> Target for Virtual<M> {
     }
 
     #[inline]
-    fn expect(&self, command: &M::Command) {
-        self.model.expect(command);
+    fn prefetch(&self, command: &M::Command) {
+        self.model.prefetch(command);
     }
 
     #[inline]

@@ -199,6 +199,8 @@ impl EmulatedSpec {
         if let Some(available) = trimbench_linux::available_memory()
             && needed.0 > available.0 / 100 * MEMORY_SHARE
         {
+            let needed = Bytes(needed.0.next_multiple_of(1 << 20));
+            let available = Bytes(available.0 & !((1 << 20) - 1));
             return Err(Problem::Memory { capacity, needed, available }.into());
         }
         Ok(config)

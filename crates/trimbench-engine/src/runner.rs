@@ -316,7 +316,7 @@ impl<C: Operation> Runner<C> {
                 }
                 (_, next) => {
                     while let Some(command) = streams.upcoming() {
-                        target.expect(&command);
+                        target.prefetch(&command);
                     }
                     return Ok((issued, next));
                 }

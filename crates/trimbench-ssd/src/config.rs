@@ -277,12 +277,14 @@ pub enum DriveConfigError {
     },
     /// Capacity and over-provisioning need more than 32-bit tables address.
     #[error(
-        "capacity {capacity} with its over-provisioning is beyond the emulator's 2^32 mapping \
-         units of {unit}; with a `drive.mapping_unit` of 64KiB these are 256TiB"
+        "capacity {capacity} with its over-provisioning is beyond {largest}, the emulator's 2^32 \
+         mapping units of {unit}; with a `drive.mapping_unit` of 64KiB these are 256TiB"
     )]
     CapacityTooLarge {
         /// As given.
         capacity: Bytes,
+        /// What the tables address.
+        largest: Bytes,
         /// The mapping unit.
         unit: Bytes,
     },
@@ -369,13 +371,12 @@ impl SsdConfig {
     /// Memory that the drive's tables take: 8 bytes and a bit for each physical unit, at most; what
     /// is kept of each superblock is a few bytes in 256KiB or more. A drive that compresses has as
     /// many units as the best compression gives it. A mapping cache adds 12 bytes for each
-    /// translation page, and 16 for each that it holds; separated hot data a bit a logical unit.
+    /// translation page, and 16 for each that it holds.
     pub fn memory(&self) -> Bytes {
         let physical = self.slots();
         let map =
             self.mapping_cache.map_or(0, |cache| cache.pages(self) * 12 + cache.frames(self) * 16);
-        let warm = if self.gc.separate_hot { self.exported_units() / 8 } else { 0 };
-        let more = physical / 8 + map + warm;
+        let more = physical / 8 + map;
         match self.media {
             Media::InPlace => Bytes(0),
             Media::Flash => Bytes(physical.saturating_mul(8).saturating_add(more)),
@@ -407,7 +408,8 @@ impl SsdConfig {
             return Err(DriveConfigError::CapacityTooSmall { capacity, unit, minimum });
         }
         if self.exported_units() > MAX_UNITS || self.slots() > MAX_UNITS {
-            return Err(DriveConfigError::CapacityTooLarge { capacity, unit });
+            let largest = Bytes(unit.0 << 32);
+            return Err(DriveConfigError::CapacityTooLarge { capacity, largest, unit });
         }
         Ok(())
     }

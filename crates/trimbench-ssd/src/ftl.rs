@@ -67,8 +67,8 @@ enum Streams {
     /// the collector into the other two, each with a frontier for either. Source: dynamic data
     /// clustering \[CHIA99\], here with three regions and without its threshold of age.
     ///
-    /// A region is known of a superblock: a byte in 256 KiB or more. Beside it a bit a unit, which
-    /// is asked before each write, says whether what is overwritten is cold.
+    /// A region is known of a superblock: a byte in 256 KiB or more. Each write looks up where the
+    /// data are that it replaces.
     Hot,
 }
 
@@ -90,19 +90,15 @@ impl Ftl {
             let (superblock, group) = (config.superblock_units(), config.program_units());
             mapping = mapping.with_packing(Packing::new(superblocks, superblock, group));
         }
-        if config.gc.separate_hot {
-            mapping = mapping.separating();
-        }
         if let Some(cache) = &config.mapping_cache {
             mapping = mapping.with_translation(MappingCache::new(cache, config));
         }
-        let mut buffer = WriteBuffer::new(index(groups)).freeing_early(config.buffer_frees_early);
-        if config.buffer_overwrites {
-            buffer = buffer.absorbing(config.program_units());
-        }
+        let looks_up = config.buffer_overwrites || config.gc.separate_hot;
         Self {
-            mapping,
-            buffer,
+            mapping: mapping.looking_up(looks_up),
+            buffer: WriteBuffer::new(index(groups))
+                .freeing_early(config.buffer_frees_early)
+                .absorbing(config.buffer_overwrites),
             gc: GarbageCollector::new(config),
             frontier: Frontier::default(),
             parked: Frontier::default(),
@@ -123,12 +119,10 @@ impl Ftl {
 
     /// The host will probably write `lpn` soon: fetches what that will ask.
     #[inline]
-    pub(crate) fn expect_write(&self, lpn: u32) {
-        if self.buffer.absorbs() {
-            self.buffer.prefetch(lpn);
+    pub(crate) fn prefetch_write(&self, lpn: u32) {
+        if self.mapping.looks_up() {
             self.mapping.prefetch_entry(lpn);
         }
-        self.mapping.prefetch_warmth(lpn);
     }
 
     /// Decides where one unit of host data goes, of which a drive that compresses stores `percent`.
@@ -140,23 +134,19 @@ impl Ftl {
         (nand, now): (&Nand, Instant),
         counters: &mut DriveCounters,
     ) {
-        debug_assert!(self.buffer.may_absorb(lpn) || !self.meets(lpn, now), "{lpn} was denied");
-        if self.buffer.may_absorb(lpn) && self.absorb(lpn, now, counters) {
-            return;
-        }
-        let separates = matches!(self.streams, Streams::Hot);
-        if separates {
-            self.direct(lpn);
+        if self.mapping.looks_up() {
+            let replaced = self.mapping.replaced_by(lpn);
+            if self.is_absorbed(replaced, now) {
+                counters.host_written_units += 1;
+                counters.absorbed_units += 1;
+                return;
+            }
+            self.direct(replaced);
         }
         if self.frontier.next & self.group_mask == 0 {
             self.begin_group(percent, nand, counters);
         }
-        if separates {
-            // Only now: the collector may just have moved, and cooled, what is overwritten.
-            self.mapping.warm(lpn);
-        }
         self.mapping.place(lpn, self.frontier.next);
-        self.buffer.write(lpn, usize::from(self.second));
         self.frontier.next += 1;
         counters.host_written_units += 1;
         counters.cached_units += u64::from(self.caching);
@@ -166,22 +156,15 @@ impl Ftl {
         }
     }
 
-    /// Whether a unit replaces older data of its own in the buffer: then it is nowhere else.
-    #[cold]
-    fn absorb(&mut self, lpn: u32, now: Instant, counters: &mut DriveCounters) -> bool {
-        let meets = self.meets(lpn, now);
-        counters.host_written_units += u64::from(meets);
-        counters.absorbed_units += u64::from(meets);
-        meets
-    }
-
-    /// Whether older data of a unit wait in the buffer of a drive that takes time.
-    fn meets(&self, lpn: u32, now: Instant) -> bool {
-        let held = |ppn| {
+    /// Whether a write that replaces what is at `replaced` finds it in the buffer, where it takes
+    /// its place, in a drive that takes time.
+    #[inline]
+    fn is_absorbed(&self, replaced: Option<u32>, now: Instant) -> bool {
+        let waits = |ppn| {
             let group = self.mapping.group_of(ppn);
             self.is_filling(group) || self.buffer.awaits(group, now)
         };
-        self.buffer.absorbs() && self.gc.is_timed() && self.mapping.latest(lpn).is_some_and(held)
+        self.buffer.absorbs() && self.gc.is_timed() && replaced.is_some_and(waits)
     }
 
     /// When a write of so many units is acknowledged that could be at `at`.
@@ -334,11 +317,12 @@ impl Ftl {
         });
     }
 
-    /// Puts the frontier to use to which the next write of `lpn` belongs.
+    /// Puts the frontier to use to which a write belongs that replaces what is at `replaced`.
     #[inline]
-    fn direct(&mut self, lpn: u32) {
-        let hot = self.mapping.is_warm(lpn);
-        if hot != self.second {
+    fn direct(&mut self, replaced: Option<u32>) {
+        if let Streams::Hot = self.streams
+            && replaced.is_some_and(|ppn| self.mapping.is_warm(ppn)) != self.second
+        {
             self.exchange();
         }
     }
@@ -360,7 +344,7 @@ impl Ftl {
             if self.frontier.is_closed() || self.reconsider {
                 self.begin(nand, counters);
             }
-            self.buffer.begin(usize::from(self.second));
+            self.buffer.begin();
         }
     }
 
@@ -398,7 +382,7 @@ impl Ftl {
             self.send(group, groups_left);
             // A unit may begin in one group and end in another.
             if group < last || self.mapping.open_group(self.frontier).is_some() {
-                self.buffer.begin(usize::from(self.second));
+                self.buffer.begin();
             }
         }
         if self.mapping.is_full(self.frontier) {

@@ -312,7 +312,6 @@ impl GarbageCollector {
             let hot = mapping.region(victim) == Region::Hot;
             self.direct(if hot { Region::Warm } else { Region::Cold });
         }
-        let cools = self.separates && mapping.region(victim) == Region::Warm;
         let (base, from) = (victim * mapping.superblock_units(), mapping.fill(victim));
         let mut moved = 0;
         for word in 0..mapping.valid_words(victim).len() {
@@ -323,9 +322,6 @@ impl GarbageCollector {
             if bits != 0 {
                 let load = Load { first: base + unit_of(word), bits, from, moved };
                 self.owe_reads(load, Cells::of(cached), mapping, nand);
-                if cools {
-                    mapping.cool(load.first, bits);
-                }
                 self.move_units(load, mapping, nand);
                 moved += bits.count_ones();
             }

@@ -7,7 +7,8 @@
 //!
 //! The update of a write waits in a ring of [`RING`] prefetched entries, so that the cache misses
 //! of many writes overlap. Everything that reads the mapping drains the ring first: the private
-//! tables are reached only through methods that do.
+//! tables are reached only through methods that do. A drive that looks up what each write replaces
+//! ([`Mapping::looking_up`]) has its L2P table up to date at once.
 //!
 //! Invariants (checked by [`Mapping::check`]):
 //! - a valid unit has exactly one L2P entry, and that entry points back at it;
@@ -120,9 +121,6 @@ pub(crate) struct Mapping {
     erases: Vec<u32>,
     /// How hot what each superblock holds is, where hot data is separated.
     regions: Vec<Region>,
-    /// Bit set: what the logical unit holds is [`Region::Warm`] or hotter. Kept beside the tables,
-    /// which are too large to be asked at every write; empty unless hot data is separated.
-    warm: Vec<u64>,
     order: Order,
     search: VictimSearch,
     /// In the order of release: the longest free is used first, which levels wear.
@@ -133,6 +131,8 @@ pub(crate) struct Mapping {
     group_mask: u32,
     mapped: u64,
     ring: Ring,
+    /// Whether the L2P table is asked and changed at each write, with no wait in the ring.
+    looks_up: bool,
     cache: CacheSets,
     space: Space,
     /// In a drive without DRAM.
@@ -178,7 +178,6 @@ impl Mapping {
             stages: vec![Stage::Free; index(superblocks)],
             erases: vec![0; index(superblocks)],
             regions: vec![Region::Cold; index(superblocks)],
-            warm: Vec::new(),
             order: Order::default(),
             search: VictimSearch::default(),
             free: (0..count).collect(),
@@ -187,10 +186,22 @@ impl Mapping {
             group_mask: narrow(group_units - 1),
             mapped: 0,
             ring: Ring::default(),
+            looks_up: false,
             cache: CacheSets::default(),
             space: Space::Units,
             translation: None,
         }
+    }
+
+    /// The same mapping in a drive that looks up what each write replaces.
+    pub(crate) fn looking_up(self, looks_up: bool) -> Self {
+        Self { looks_up, ..self }
+    }
+
+    /// Whether each write looks up what it replaces.
+    #[inline]
+    pub(crate) fn looks_up(&self) -> bool {
+        self.looks_up
     }
 
     pub(crate) fn free_superblocks(&self) -> u64 {
@@ -254,11 +265,16 @@ impl Mapping {
     /// Records that `ppn` of an open superblock now holds `lpn`. The rest waits in the ring.
     #[inline]
     pub(crate) fn place(&mut self, lpn: u32, ppn: u32) {
+        self.p2l[ppn as usize] = lpn;
+        if self.looks_up {
+            self.ring.placed += 1;
+            self.map(Deferred { lpn, ppn });
+            return;
+        }
         if self.ring.placed - self.ring.mapped == RING {
             self.map_oldest();
         }
-        prefetch(&self.l2p, lpn as usize);
-        self.p2l[ppn as usize] = lpn;
+        self.prefetch_entry(lpn);
         self.ring.entries[self.ring.placed % RING] = Deferred { lpn, ppn };
         self.ring.placed += 1;
     }
@@ -283,10 +299,14 @@ impl Mapping {
     /// First half of the oldest update: L2P, and a prefetch for the second half.
     #[inline]
     fn map_oldest(&mut self) {
+        self.map(self.ring.entries[self.ring.mapped % RING]);
+    }
+
+    #[inline]
+    fn map(&mut self, Deferred { lpn, ppn }: Deferred) {
         if self.ring.mapped - self.ring.replaced == REPLACED {
             self.replace_oldest();
         }
-        let Deferred { lpn, ppn } = self.ring.entries[self.ring.mapped % RING];
         let old = std::mem::replace(&mut self.l2p[lpn as usize], ppn);
         if old != UNMAPPED {
             prefetch(&self.valid, old as usize / 64);
@@ -317,16 +337,15 @@ impl Mapping {
         (ppn != UNMAPPED).then_some(ppn)
     }
 
-    /// The same as [`Self::lookup`] for a unit or two: the ring stays as it is.
-    pub(crate) fn latest(&self, lpn: u32) -> Option<u32> {
-        let waiting = (self.ring.mapped..self.ring.placed).rev();
-        let mut waiting = waiting.map(|number| self.ring.entries[number % RING]);
-        let deferred = waiting.find(|deferred| deferred.lpn == lpn);
-        let ppn = deferred.map_or(self.l2p[lpn as usize], |deferred| deferred.ppn);
+    /// The same as [`Self::lookup`] before a write, in a drive that looks up what each replaces.
+    #[inline]
+    pub(crate) fn replaced_by(&self, lpn: u32) -> Option<u32> {
+        debug_assert!(self.looks_up, "entries wait in the ring");
+        let ppn = self.l2p[lpn as usize];
         (ppn != UNMAPPED).then_some(ppn)
     }
 
-    /// Fetches what [`Self::lookup`] will touch.
+    /// Fetches what a lookup or a write of `lpn` will touch.
     #[inline]
     pub(crate) fn prefetch_entry(&self, lpn: u32) {
         prefetch(&self.l2p, lpn as usize);
@@ -357,7 +376,6 @@ impl Mapping {
                 self.invalidate(old);
             }
         }
-        self.cool_range(first, end);
         let mapped = before - self.mapped;
         Deallocated { mapped, cached, unmapped: u64::from(end - first) - mapped }
     }
@@ -393,8 +411,7 @@ impl Mapping {
         while left != 0 {
             let lpn = self.p2l[first_ppn as usize + left.trailing_zeros() as usize];
             left &= left - 1;
-            prefetch(&self.l2p, lpn as usize);
-            self.prefetch_warmth(lpn);
+            self.prefetch_entry(lpn);
         }
     }
 
@@ -477,7 +494,6 @@ impl Mapping {
         for (lpn, &ppn) in self.l2p.iter().enumerate().filter(|(_, ppn)| **ppn != UNMAPPED) {
             assert_eq!(self.p2l[ppn as usize] as usize, lpn, "L2P and P2L of {lpn} agree");
             assert!(self.valid[ppn as usize / 64] & (1 << (ppn % 64)) != 0, "{lpn} is valid");
-            self.check_warmth(lpn, ppn);
             mapped += 1;
         }
         assert_eq!(mapped, self.mapped, "mapped units are counted right");

@@ -401,9 +401,9 @@ impl Model for Ssd {
     }
 
     #[inline]
-    fn expect(&self, command: &BlockCommand) {
+    fn prefetch(&self, command: &BlockCommand) {
         if let (Some(flash), BlockCommand::Write { range, .. }) = (&self.flash, command) {
-            flash.expect_write(self.unit.span(*range).first);
+            flash.prefetch_write(self.unit.span(*range).first);
         }
     }
 

@@ -17,12 +17,15 @@ use std::collections::VecDeque;
 use trimbench_core::Instant;
 use trimbench_core::units::index;
 
-use recent::Recent;
+use filter::GroupFilter;
 
-mod recent;
+mod filter;
 
 #[cfg(test)]
 mod tests;
+
+/// No group.
+const NO_GROUP: u32 = u32::MAX;
 
 /// How far into the stream of groups: how many have been begun, and how many of them are full. The
 /// others are open: at most one for each frontier of the host.
@@ -62,8 +65,10 @@ pub(crate) struct WriteBuffer {
     groups: Vec<u32>,
     /// Whether a place is free when the program of its group begins.
     frees_early: bool,
-    /// What may be in it, where writes replace older data there.
-    recent: Option<Recent>,
+    /// Which groups are full and have not left, or are in `groups`.
+    filter: GroupFilter,
+    /// Whether writes replace older data in it.
+    absorbs: bool,
     /// Where the data of all writes so far go to.
     placed: Position,
     /// What of it has a time.
@@ -88,9 +93,10 @@ impl WriteBuffer {
         let empty = Place { programmed: start, begun: start, free: start };
         Self {
             places: vec![empty; groups],
-            groups: vec![u32::MAX; groups],
+            groups: vec![NO_GROUP; groups],
             frees_early: false,
-            recent: None,
+            filter: GroupFilter::new(groups),
+            absorbs: false,
             placed: Position::default(),
             arrived: Position::default(),
             left: 0,
@@ -106,44 +112,20 @@ impl WriteBuffer {
         Self { frees_early, ..self }
     }
 
-    /// The same, in which writes replace older data; a group has so many units.
-    pub(crate) fn absorbing(self, group_units: u64) -> Self {
-        Self { recent: Some(Recent::new(self.places.len(), index(group_units))), ..self }
+    /// The same, in which writes may replace older data.
+    pub(crate) fn absorbing(self, absorbs: bool) -> Self {
+        Self { absorbs, ..self }
     }
 
     /// Whether writes replace older data in it.
+    #[inline]
     pub(crate) fn absorbs(&self) -> bool {
-        self.recent.is_some()
+        self.absorbs
     }
 
-    /// Whether writes replace older data in it, and the data of the unit `lpn` may be there.
+    /// A group is begun.
     #[inline]
-    pub(crate) fn may_absorb(&self, lpn: u32) -> bool {
-        self.recent.as_ref().is_some_and(|recent| recent.may_hold(lpn))
-    }
-
-    /// Fetches what a write of the unit `lpn` will ask.
-    #[inline]
-    pub(crate) fn prefetch(&self, lpn: u32) {
-        if let Some(recent) = &self.recent {
-            recent.prefetch(lpn);
-        }
-    }
-
-    /// A unit is written into the open group of a frontier of the host (0 or 1).
-    #[inline]
-    pub(crate) fn write(&mut self, lpn: u32, frontier: usize) {
-        if let Some(recent) = &mut self.recent {
-            recent.write(lpn, frontier);
-        }
-    }
-
-    /// A group is begun at a frontier of the host (0 or 1).
-    #[inline]
-    pub(crate) fn begin(&mut self, frontier: usize) {
-        if let Some(recent) = &mut self.recent {
-            recent.begin(frontier, self.placed.full, self.left);
-        }
+    pub(crate) fn begin(&mut self) {
         self.placed.begun += 1;
     }
 
@@ -151,6 +133,7 @@ impl WriteBuffer {
     #[inline]
     pub(crate) fn fill(&mut self, group: u32, owes: u32, cached: bool) {
         self.fill_untimed();
+        self.filter.add(group);
         let begun = self.placed.begun;
         self.full.push_back(FullGroup { group, owes, cached, begun, at: Instant::NEVER });
     }
@@ -209,7 +192,10 @@ impl WriteBuffer {
     pub(crate) fn programmed(&mut self, group: u32, programmed_at: Instant, begun_at: Instant) {
         let free = if self.frees_early { begun_at } else { programmed_at };
         let place = index(self.left % self.places.len() as u64);
-        self.groups[place] = group;
+        let before = std::mem::replace(&mut self.groups[place], group);
+        if before != NO_GROUP {
+            self.filter.remove(before);
+        }
         self.places[place] = Place { programmed: programmed_at, begun: begun_at, free };
         self.left += 1;
         self.last_program = self.last_program.max(programmed_at);
@@ -234,10 +220,9 @@ impl WriteBuffer {
     /// Everything that left for the flash is there, and nothing waits; an open group stays open.
     pub(crate) fn settle(&mut self) {
         let open = Position { begun: self.placed.begun - self.placed.full, full: 0 };
-        let (frees_early, mut recent) = (self.frees_early, self.recent.take());
-        recent.iter_mut().for_each(Recent::settle);
+        let (frees_early, absorbs) = (self.frees_early, self.absorbs);
         let fresh = Self::new(self.places.len());
-        *self = Self { placed: open, arrived: open, frees_early, recent, ..fresh };
+        *self = Self { placed: open, arrived: open, frees_early, absorbs, ..fresh };
     }
 
     /// When all data up to `position` are durable; `None` while some of them have not left.
@@ -246,18 +231,27 @@ impl WriteBuffer {
     }
 
     /// Whether the full group `group` is in the buffer at `now` and its program has not begun.
+    #[inline]
     pub(crate) fn awaits(&self, group: u32, now: Instant) -> bool {
         self.is_here(group, now, |place| place.begun)
     }
 
     /// Whether the data of the full group `group` can be read from the buffer at `now`.
+    #[inline]
     pub(crate) fn holds(&self, group: u32, now: Instant) -> bool {
         self.is_here(group, now, |place| place.programmed)
     }
 
     /// Whether the full group `group` has not left, or is in a place of which `until` says more
     /// than `now`.
+    #[inline]
     fn is_here(&self, group: u32, now: Instant, until: impl Fn(&Place) -> Instant) -> bool {
+        self.filter.may_hold(group) && self.has(group, now, until)
+    }
+
+    /// The same, looked up in all places.
+    #[cold]
+    fn has(&self, group: u32, now: Instant, until: impl Fn(&Place) -> Instant) -> bool {
         let lasts = |(_, place): (_, &Place)| until(place) > now;
         let mut places = self.groups.iter().zip(&self.places).filter(|(last, _)| **last == group);
         self.full.iter().any(|full| full.group == group)

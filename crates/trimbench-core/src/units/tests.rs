@@ -34,6 +34,7 @@ fn printed_sizes_are_never_rounded() {
         (1 << 50, "1PiB"),
         (1_000_000_000_000, "1TB"),
         (3_000_000_000_000_000, "3PB"),
+        (256_000_000_000_000, "256TB"),
     ] {
         assert_eq!(Bytes(bytes).to_string(), text);
     }

@@ -148,15 +148,11 @@ fn decimal(number: &str, scale: u64) -> Option<u64> {
     u64::try_from(scaled / tens).ok()
 }
 
-/// Prints `value` with the largest unit of `units` that divides it.
-fn print_exact(
-    value: u64,
-    units: &[(&str, u64)],
-    formatter: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
+/// `value` with the largest unit of `units` that divides it.
+fn exact(value: u64, units: &[(&str, u64)]) -> String {
     let fitting = |(_, scale): &&(&str, u64)| value > 0 && value.is_multiple_of(*scale);
     let (name, scale) = units.iter().rfind(fitting).unwrap_or(&units[0]);
-    formatter.pad(&format!("{}{name}", value / scale))
+    format!("{}{name}", value / scale)
 }
 
 impl FromStr for Bytes {
@@ -182,18 +178,20 @@ impl FromStr for Ppm {
 }
 
 impl fmt::Display for Bytes {
-    /// Binary units only when exact, then decimal ones only when exact: no printed size is rounded.
+    /// No printed size is rounded. Binary units, or decimal ones where they say it exactly and
+    /// shorter.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let decimal_only = self.0.is_multiple_of(1_000_000) && !self.0.is_multiple_of(1 << 20);
-        let units = if decimal_only { &BYTE_UNITS[6..] } else { &BYTE_UNITS[..6] };
-        print_exact(self.0, units, formatter)
+        let binary = exact(self.0, &BYTE_UNITS[..6]);
+        let decimal = exact(self.0, &BYTE_UNITS[6..]);
+        let is_shorter = self.0.is_multiple_of(1_000_000) && decimal.len() < binary.len();
+        formatter.pad(if is_shorter { &decimal } else { &binary })
     }
 }
 
 impl fmt::Display for Nanos {
     /// The largest unit up to seconds that divides the span.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        print_exact(self.0, &TIME_UNITS[..4], formatter)
+        formatter.pad(&exact(self.0, &TIME_UNITS[..4]))
     }
 }
 

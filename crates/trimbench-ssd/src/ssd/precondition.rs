@@ -7,6 +7,9 @@ use trimbench_core::{Bytes, Data};
 use super::Ssd;
 use crate::nand::Nand;
 
+/// So many steps are known before they are taken: what they need of memory comes meanwhile.
+const AHEAD: usize = 32;
+
 /// A step of a preconditioning: what happens to one mapping unit, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreconditionStep {
@@ -63,16 +66,28 @@ impl Ssd {
         let counters = &mut self.counters;
         let (resting, now) = (Nand::new(&self.config), self.now);
         flash.begin_untimed();
-        for change in changes {
-            match change {
-                PreconditionStep::Write(lpn) => {
-                    counters.host_written += self.config.mapping_unit;
-                    flash.write(lpn, percent, (&resting, now), counters);
+        let (mut changes, mut ahead) = (changes.fuse(), Vec::with_capacity(AHEAD));
+        loop {
+            ahead.extend(changes.by_ref().take(AHEAD));
+            if ahead.is_empty() {
+                break;
+            }
+            for change in &ahead {
+                if let PreconditionStep::Write(lpn) = change {
+                    flash.prefetch_write(*lpn);
                 }
-                PreconditionStep::Discard(lpn) => {
-                    counters.discards += 1;
-                    if acts {
-                        flash.deallocate(&granules.within(lpn..lpn + 1), counters);
+            }
+            for change in ahead.drain(..) {
+                match change {
+                    PreconditionStep::Write(lpn) => {
+                        counters.host_written += self.config.mapping_unit;
+                        flash.write(lpn, percent, (&resting, now), counters);
+                    }
+                    PreconditionStep::Discard(lpn) => {
+                        counters.discards += 1;
+                        if acts {
+                            flash.deallocate(&granules.within(lpn..lpn + 1), counters);
+                        }
                     }
                 }
             }

@@ -1,5 +1,7 @@
 use super::*;
-use trimbench_core::Nanos;
+use trimbench_core::rng::Rng;
+use trimbench_core::units::narrow;
+use trimbench_core::{Nanos, Ppm};
 
 fn at(nanos: u64) -> Instant {
     Instant::from_start(Nanos(nanos))
@@ -7,7 +9,7 @@ fn at(nanos: u64) -> Instant {
 
 /// The position after one more group.
 fn group(buffer: &mut WriteBuffer, number: u32) -> Position {
-    buffer.begin(0);
+    buffer.begin();
     buffer.fill(number, 0, false);
     buffer.placed()
 }
@@ -51,7 +53,7 @@ fn data_are_in_the_buffer_from_their_write_to_the_end_of_their_program() {
 #[test]
 fn an_open_group_keeps_its_place_while_others_fill_beside_it() {
     let mut buffer = WriteBuffer::new(2);
-    buffer.begin(0);
+    buffer.begin();
     let positions = [1, 2, 3].map(|number| group(&mut buffer, number));
     assert_eq!(buffer.arrive(positions[0], at(10)), Some(at(10)));
     assert_eq!(buffer.arrive(positions[1], at(20)), None, "group 1 has the only other place");
@@ -82,4 +84,35 @@ fn a_place_that_frees_early_is_free_when_the_program_begins() {
     // One that comes later moves the end alone.
     buffer.postponed(0, at(400), at(600));
     assert_eq!(buffer.durable_at(positions[0]), Some(at(600)));
+}
+
+#[test]
+fn the_filter_denies_no_group_of_the_buffer_and_nearly_all_others() {
+    let mut rng = Rng::new(1);
+    let mut buffer = WriteBuffer::new(16);
+    let (mut now, mut passed) = (0, 0);
+    for number in 0..20_000_u32 {
+        // Few groups, so that one comes again while its last place is not given away.
+        let position = group(&mut buffer, narrow(rng.below(200)));
+        now += rng.below(10);
+        buffer.arrive(position, at(now));
+        if rng.chance(Ppm(900_000)) {
+            while let Some(full) = buffer.leave() {
+                buffer.programmed(full.group, at(now + rng.below(100)), at(now));
+            }
+        }
+        for group in 0..200 {
+            let (holds, listed) = (
+                buffer.holds(group, at(now)),
+                buffer.has(group, at(now), |place| place.programmed),
+            );
+            assert_eq!(holds, listed, "group {group} after {number}");
+        }
+        if number == 10_000 {
+            while buffer.leave().is_some() {}
+            buffer.settle();
+        }
+        passed += u32::from(buffer.filter.may_hold(narrow(rng.below(1 << 26))));
+    }
+    assert!(passed * 20 < 20_000, "{passed} of 20,000 that were never there");
 }
