@@ -10,6 +10,7 @@ use super::{
 use crate::number::quantity;
 use crate::record::Session;
 use crate::role::Role;
+use crate::verdict::Verdict;
 
 /// The cost of online TRIM.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,12 +98,17 @@ impl Cost {
     }
 }
 
-/// Whether the sum of all delays shows that deletions delay others at all. Without it, one long
-/// response among many may be anybody's.
+/// Whether the sum of all delays shows that deletions delay others at all: more with their size, or
+/// each of them. Without it, one long response among many may be anybody's.
 fn is_shown(facts: &Facts<'_>, it: (usize, &Session)) -> bool {
     let sum = facts.sessions().find(|(index, _)| *index == it.0);
     let sum = sum.and_then(|it| facts.within(it, &Role::StutterPerGb));
-    sum.is_some_and(|sum| Side::of_estimate(sum, 0.0) == Side::Above)
+    let stalls = [Verdict::StallsAtAnySize, Verdict::StallsBySizeOrNot];
+    let is_told = |sum: Found<'_>| {
+        Side::of_estimate(sum, 0.0) == Side::Above
+            || sum.figure.verdict.as_ref().is_some_and(|verdict| stalls.contains(verdict))
+    };
+    sum.is_some_and(is_told)
 }
 
 /// The p99.9 of responses after deletions, beside that after placebos.

@@ -399,6 +399,11 @@ fn noise_supports_nothing() {
     };
     assert_eq!(action(&[noisy(90.0, 0.5)]), "unknown");
     assert_eq!(action(&[noisy(90.0, 0.5), helps()]), "weekly-fstrim");
+    // That each deletion delays others is told, though not whether larger ones do so longer.
+    let mut each = noisy(90.0, 0.5);
+    each.figures[0].verdict = Some(Verdict::StallsBySizeOrNot);
+    assert_eq!(action(&[each]), action(&[stall(90.0, 0.1, 0.5)]));
+    assert_ne!(action(&[stall(90.0, 0.1, 0.5)]), "unknown");
     // A loud figure beside a quiet one counts.
     assert_eq!(action(&[quiet(), loud()]), "weekly-fstrim");
     // What was deleted by nobody holds up nobody.
