@@ -30,6 +30,7 @@ pub mod result;
 mod sources;
 #[cfg(test)]
 mod tests;
+pub mod twins;
 pub mod watched;
 
 use std::path::{Path, PathBuf};
@@ -49,8 +50,13 @@ pub use result::{About, Ledger};
 pub use sources::{READERS, SAFETY, Sources};
 
 /// Every campaign.
-pub const CAMPAIGNS: [&Campaign; 4] =
-    [&watched::CAMPAIGN, &mutants::CAMPAIGN, &killed::CAMPAIGN, &inputs::CAMPAIGN];
+pub const CAMPAIGNS: [&Campaign; 5] = [
+    &watched::CAMPAIGN,
+    &mutants::CAMPAIGN,
+    &killed::CAMPAIGN,
+    &inputs::CAMPAIGN,
+    &twins::CAMPAIGN,
+];
 
 /// How often an attempt that could not be made is begun before the campaign stops.
 pub const TRIES: usize = 3;

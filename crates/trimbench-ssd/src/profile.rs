@@ -17,6 +17,7 @@ mod data_sheet;
 mod provenance;
 #[cfg(test)]
 mod tests;
+mod writing;
 
 pub use data_sheet::{Contradiction, DataSheet};
 pub use provenance::{Origin, OriginCounts, ProfileValue};

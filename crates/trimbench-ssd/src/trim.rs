@@ -70,7 +70,7 @@ impl Tail {
     }
 }
 
-/// The pieces that a drive frees as a whole, in mapping units.
+/// The granules, which a drive frees as a whole, in mapping units.
 ///
 /// ```text
 /// alignment        granularity
@@ -91,7 +91,7 @@ impl Granules {
         Self { size: units(config.discard_granularity()), offset: units(config.trim.alignment) }
     }
 
-    /// Those of these units that make whole pieces; empty if there are none.
+    /// Those of these units that make whole granules; empty if there are none.
     pub(crate) fn within(self, units: Range<u32>) -> Range<u32> {
         if self.size == 1 {
             return units;

@@ -1,5 +1,6 @@
 //! The command line as text: parsed and checked for form; nothing is opened.
 
+pub(crate) mod fit;
 pub(crate) mod trace;
 
 use std::ffi::OsString;
@@ -10,6 +11,7 @@ use clap_complete::Shell;
 use trimbench_core::Bytes;
 use trimbench_devices::PurgeChoice;
 
+use self::fit::{FitArgs, WhatIfArgs};
 use self::trace::TraceCommand;
 use crate::misuse::{NumberError, whole};
 
@@ -64,6 +66,12 @@ pub(crate) enum Command {
         #[arg(long, value_enum, default_value_t)]
         output_format: OutputFormat,
     },
+    /// Fit the profile of an emulated drive to what was measured on a drive: its twin, on which
+    /// everything else can be tried.
+    Fit(FitArgs),
+    /// Say what space that is left free, and trimmed, buys on an emulated drive: speed, write
+    /// amplification, years.
+    WhatIf(WhatIfArgs),
     /// Read the results of another program, correct its known faults, and print them.
     Import {
         /// The program that wrote the results.

@@ -9,6 +9,7 @@ mod compare;
 mod dry_run;
 mod failure;
 mod files;
+mod fit;
 mod ideal;
 mod import;
 mod interrupt;
@@ -58,6 +59,8 @@ fn main() -> ExitCode {
         Command::Compare { before, after, limits, output_format } => {
             compare::run(before, after, limits, *output_format)
         }
+        Command::Fit(args) => fit::run(args),
+        Command::WhatIf(args) => fit::what_if(args),
         Command::Import { format: ImportFormat::Postmark, file, number, output_format } => {
             import::postmark(file, *number, *output_format)
         }

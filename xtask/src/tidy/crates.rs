@@ -7,7 +7,7 @@ use super::{Fault, File, SourceTree};
 /// Which of our crates a crate may use. Source: ARCHITECTURE.md; a new arrow is a design change.
 /// Arrows of tests (`dev-dependencies`, and optional ones of a feature `testing`) are free: a test
 /// may look sideways.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("trimbench-core", &[]),
     ("trimbench-ssd", &["trimbench-core"]),
     ("trimbench-policy", &["trimbench-core"]),
@@ -35,6 +35,18 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "trimbench-attach",
         ],
     ),
+    (
+        "trimbench-fit",
+        &[
+            "trimbench-core",
+            "trimbench-ssd",
+            "trimbench-results",
+            "trimbench-trace",
+            "trimbench-engine",
+            "trimbench-methods",
+            "trimbench-devices",
+        ],
+    ),
     ("trimpace", &["trimbench-core", "trimbench-policy", "trimbench-linux"]),
     ("trimbench-py", LIBRARIES),
 ];
@@ -54,6 +66,7 @@ const LIBRARIES: &[&str] = &[
     "trimbench-attach",
     "trimbench-devices",
     "trimbench-report",
+    "trimbench-fit",
 ];
 
 /// Each crate uses only those of ours that the design lets it use.

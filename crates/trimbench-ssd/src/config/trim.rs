@@ -79,13 +79,13 @@ settings! {
         /// the largest discard that the drive takes in one command
         pub command_max: Bytes = "trim.command_max", Required,
             described("at least `trim.range_max`");
-        /// the drive frees whole pieces of this size only, and never a part of a mapping unit
+        /// the drive frees whole granules of this size only, and never a part of a mapping unit
         pub granularity: Bytes = "trim.granularity", default_to("4KiB"),
             described(
                 "a positive multiple of 4KiB, and of `drive.mapping_unit` where it is more; at \
                  most `trim.command_max` and 64GiB",
             );
-        /// start of the first such piece
+        /// start of the first granule
         pub alignment: Bytes = "trim.alignment", default_to("0"),
             described("a multiple of `drive.mapping_unit`, below `trim.granularity`");
         /// only `queued`, {}: when a TRIM begins beside commands that wait

@@ -25,6 +25,17 @@ fn every_built_in_profile_builds_and_is_named_like_its_file() {
 }
 
 #[test]
+fn a_profile_that_is_written_is_the_one_that_is_read() {
+    for built_in in BUILT_IN {
+        let profile = Profile::parse(built_in.text).unwrap();
+        let text = Profile::text_of(&profile.name, &profile.summary, &profile.values);
+        let again = Profile::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(again.values, profile.values, "{}", built_in.name);
+        assert_eq!(again.config, profile.config, "{}", built_in.name);
+    }
+}
+
+#[test]
 fn unknown_keys_missing_keys_and_bare_numbers_are_errors() {
     let good = BUILT_IN[0].text;
     let with = |from: &str, to: &str| {

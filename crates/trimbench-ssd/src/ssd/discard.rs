@@ -27,10 +27,10 @@ impl Ssd {
     pub(super) fn start_discard(&mut self, at: Instant, slot: Slot, ranges: &[LbaRange]) {
         let trim = self.config.trim;
         let acts = trim.mode.frees();
-        let (mut units, mut pieces) = (Deallocated::default(), 0);
+        let (mut units, mut sent) = (Deallocated::default(), 0);
         let mut reads = PageReads::default();
         for range in ranges {
-            pieces += range.length().bytes(LOGICAL_BLOCK).pieces(trim.range_max);
+            sent += range.length().bytes(LOGICAL_BLOCK).pieces(trim.range_max);
             let freed = self.reach(&self.granules.within(self.unit.span(*range).whole()));
             if acts && self.contents.is_some() {
                 self.journal(freed.clone());
@@ -44,7 +44,7 @@ impl Ssd {
         }
         let cost = if acts {
             let found = Found::new(units, self.unit);
-            work(&trim, pieces, found) + self.tail.next(&trim, found)
+            work(&trim, sent, found) + self.tail.next(&trim, found)
         } else {
             Nanos::ZERO
         };

@@ -12,6 +12,7 @@ mod directories;
 mod errors;
 mod exports;
 mod filesystems;
+mod fit;
 mod forecasts;
 mod hostile;
 mod images;

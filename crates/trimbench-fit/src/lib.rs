@@ -1,0 +1,33 @@
+//! Finds the values of a profile with which an emulated drive, the *twin*, gives the figures that
+//! methods measured on a drive; says how well each value is known, and predicts what was not
+//! measured.
+//!
+//! The twin is a scaling: it has a capacity of a few GiB, whatever the drive has. Its sessions are
+//! those of the record, with the same options; so a figure that depends on the capacity cannot be
+//! fitted, and those that methods give per GiB, per command and per second can.
+//!
+//! [`observed`] has the figures, [`parameter`] the values that are searched for, [`twin`] runs the
+//! sessions, [`search`] finds the best values, [`interval`] says how well they are known.
+
+pub mod error;
+pub mod fit;
+pub mod interval;
+pub mod observed;
+pub mod parameter;
+pub mod report;
+pub mod search;
+pub mod twin;
+pub mod what_if;
+
+mod linear;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::FitError;
+pub use fit::{FitOptions, fit};
+pub use observed::{FigureName, Observations, Observed, TwinSession};
+pub use parameter::Parameter;
+pub use report::{Fit, FittedFigure, FittedParameter, Use};
+pub use twin::{Outside, Twin, TwinPoint};
+pub use what_if::{Endurance, Estimate, FreeSpace, what_if};

@@ -1,0 +1,69 @@
+//! The linear view of the twin around a point: how its figures change with the coordinates.
+
+use nalgebra::{DMatrix, DVector};
+
+/// What a coordinate scatters by, around the middle of its range, before anything is known of it: a
+/// value may lie anywhere in its range, evenly by its logarithm, and then the coordinate has the
+/// logistic distribution, whose standard deviation is pi / sqrt(3).
+pub(crate) const PRIOR: f64 = 1.814;
+
+/// Residuals, in standard deviations, and how they change with the coordinates.
+#[derive(Clone, Debug)]
+pub(crate) struct Linear {
+    pub(crate) residuals: DVector<f64>,
+    pub(crate) jacobian: DMatrix<f64>,
+}
+
+impl Linear {
+    /// The step from `at` to where the squares are least, with those of the coordinates over
+    /// [`PRIOR`].
+    pub(crate) fn step(&self, at: &DVector<f64>) -> DVector<f64> {
+        let normal = normal(&self.jacobian, 1.0 / (PRIOR * PRIOR));
+        let inverse = normal.try_inverse().expect("a positive diagonal makes it regular");
+        -(inverse * (self.jacobian.transpose() * &self.residuals + at / (PRIOR * PRIOR)))
+    }
+
+    /// The matrix that makes changes of coordinates of changes of residuals.
+    pub(crate) fn estimator(&self) -> DMatrix<f64> {
+        estimator(&self.jacobian)
+    }
+
+    /// The standard deviation of each coordinate where residuals scatter by 1, independently, and
+    /// what they do not tell is anywhere in its range.
+    pub(crate) fn deviations(&self) -> Vec<f64> {
+        let normal = normal(&self.jacobian, 1.0 / (PRIOR * PRIOR));
+        let inverse = normal.try_inverse();
+        let count = self.jacobian.ncols();
+        inverse.map_or(vec![f64::INFINITY; count], |inverse| {
+            (0..count).map(|at| inverse[(at, at)].max(0.0).sqrt()).collect()
+        })
+    }
+
+    /// The step in which coordinate `fixed` changes by `change` and the others follow so that the
+    /// squares are least.
+    pub(crate) fn step_with(&self, fixed: usize, change: f64) -> DVector<f64> {
+        let count = self.jacobian.ncols();
+        let others: Vec<usize> = (0..count).filter(|at| *at != fixed).collect();
+        let jacobian = self.jacobian.select_columns(&others);
+        let moved = &self.residuals + self.jacobian.column(fixed) * change;
+        let following = -(estimator(&jacobian) * moved);
+        let mut step = DVector::zeros(count);
+        step[fixed] = change;
+        for (at, other) in others.into_iter().enumerate() {
+            step[other] = following[at];
+        }
+        step
+    }
+}
+
+fn normal(jacobian: &DMatrix<f64>, weight: f64) -> DMatrix<f64> {
+    let count = jacobian.ncols();
+    jacobian.transpose() * jacobian + DMatrix::identity(count, count) * weight
+}
+
+/// With a weak preference for no change, so that what the figures do not say stays as it is.
+fn estimator(jacobian: &DMatrix<f64>) -> DMatrix<f64> {
+    let normal = normal(jacobian, 1.0 / (PRIOR * PRIOR));
+    let inverse = normal.try_inverse().expect("a positive diagonal makes it regular");
+    inverse * jacobian.transpose()
+}

@@ -1,0 +1,238 @@
+//! What was measured on the drive: figures of sessions, and the sessions that the twin repeats.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use trimbench_core::nearest::{did_you_mean, nearest};
+use trimbench_engine::{MethodInfo, Preset};
+use trimbench_methods::METHODS;
+use trimbench_results::{Figure, RunRecord, Session};
+
+use crate::error::FitError;
+
+mod table;
+
+/// The normal distribution's 97.5 %: half of the width of a 95 % interval, in standard deviations.
+const Z: f64 = 1.96;
+/// Figures whose names have one of these parts are not fitted to: extremes and tails depend on
+/// single events, or jump where commands begin to meet, and counts of rounds are chance.
+const UNFIT: [&str; 9] =
+    ["max", "min", "p90", "p99", "p98", "rounds", "drift", "detection", "achieved"];
+/// A figure that differs by more than this between two runs drifts.
+const DRIFTS: f64 = 0.2;
+/// Methods that find faults, not speeds.
+const UNFIT_METHODS: [&str; 2] = ["trim-integrity", "kernels"];
+
+/// A session that the twin repeats.
+#[derive(Clone, Debug)]
+pub struct TwinSession {
+    /// The method.
+    pub method: &'static MethodInfo,
+    /// Its options, as the twin can run it.
+    pub options: BTreeMap<String, String>,
+}
+
+/// A figure's name: that of the method, a dot, and its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FigureName {
+    /// The id of the method.
+    pub method: &'static str,
+    /// The id of the figure.
+    pub figure: String,
+}
+
+/// A figure that was measured.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Its name.
+    pub name: FigureName,
+    /// Which of the sessions it is of.
+    pub session: usize,
+    /// Above 0.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// The standard deviation of its logarithm, by its interval; 0 without one.
+    pub deviation: f64,
+    /// It is not fitted to, but predicted.
+    pub set_aside: bool,
+}
+
+/// All that was measured on one drive.
+#[derive(Clone, Debug, Default)]
+pub struct Observations {
+    /// The drive, as the records name it.
+    pub drive: String,
+    /// What the twin repeats.
+    pub sessions: Vec<TwinSession>,
+    /// What was found.
+    pub figures: Vec<Observed>,
+    /// Sessions that cannot be used, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+impl fmt::Display for FigureName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.method, self.figure)
+    }
+}
+
+impl Observations {
+    /// Those of all sessions of these records that are on the target `drive`; without a name, on
+    /// the one target that they have.
+    pub fn of(records: &[RunRecord], drive: Option<&str>) -> Result<Self, FitError> {
+        let sessions = || records.iter().flat_map(|record| &record.sessions);
+        let is_device = |session: &&Session| !session.target.kind.is_empty();
+        let mut drives: Vec<&str> = sessions().filter(is_device).map(target_of).collect();
+        drives.sort_unstable();
+        drives.dedup();
+        let drive = match (drive, &drives[..]) {
+            (Some(drive), _) if drives.contains(&drive) => drive.to_owned(),
+            (Some(drive), _) => {
+                let meant = did_you_mean(nearest(drive, drives.iter().copied()));
+                return Err(FitError::NoSuchFigure { name: drive.to_owned(), meant });
+            }
+            (None, [drive]) => (*drive).to_owned(),
+            (None, []) => {
+                let reason = "no session of these records has ended".to_owned();
+                return Err(FitError::NoFigures { reason });
+            }
+            (None, drives) => {
+                let drives = drives.iter().map(|drive| format!("`{drive}`")).collect();
+                return Err(FitError::SeveralDrives { drives });
+            }
+        };
+        let mut found = Self { drive, ..Self::default() };
+        for session in sessions() {
+            if session.plan.target == found.drive
+                && let Err(reason) = found.add(session)
+            {
+                found.left_out.push((session.plan.method.clone(), reason));
+            }
+        }
+        found.merge_repeated();
+        Ok(found)
+    }
+
+    /// Adds the figures of a session; the error says why they cannot be used.
+    fn add(&mut self, session: &Session) -> Result<(), String> {
+        if let Some(reason) = &session.left_out {
+            return Err(reason.clone());
+        }
+        if !session.finished {
+            return Err("it did not finish: `trimbench run --resume` goes on with it".to_owned());
+        }
+        if !session.is_valid() {
+            return Err("it is marked as invalid".to_owned());
+        }
+        let id = session.plan.method.as_str();
+        let method = METHODS.iter().find(|method| method.id == id);
+        let method = method.filter(|method| !UNFIT_METHODS.contains(&method.id));
+        let Some(method) = method else { return Err("its figures are no speeds".to_owned()) };
+        if method.version != session.method_version {
+            return Err(format!(
+                "its figures are those of version {} of the method, and this is version {}",
+                session.method_version, method.version
+            ));
+        }
+        if matches!(session.target.kind.as_str(), "directory" | "filesystem") {
+            return Err("a filesystem lies between: what it adds is not in the twin".to_owned());
+        }
+        let options = twin_options(session);
+        let (number, fit) = (self.sessions.len(), |figure: &&Figure| is_fit(session, figure));
+        let figures = session.figures.iter().filter(fit).map(|figure| Observed {
+            name: FigureName { method: method.id, figure: figure.id.clone() },
+            session: number,
+            value: figure.value,
+            unit: figure.unit.clone(),
+            deviation: deviation(figure),
+            set_aside: false,
+        });
+        self.figures.extend(figures);
+        self.sessions.push(TwinSession { method, options });
+        Ok(())
+    }
+
+    /// Of sessions that were measured again with the same options: the mean of their figures, which
+    /// scatters at least as they differ.
+    fn merge_repeated(&mut self) {
+        let mut kept: Vec<(Observed, f64)> = Vec::new();
+        for figure in std::mem::take(&mut self.figures) {
+            let same = |(other, _): &&mut (Observed, f64)| {
+                let (one, two) = (&self.sessions[other.session], &self.sessions[figure.session]);
+                other.name == figure.name && one.options == two.options
+            };
+            if let Some((mean, count)) = kept.iter_mut().find(same) {
+                let apart = (figure.value / mean.value).ln();
+                if apart.abs() > DRIFTS {
+                    let reason = format!(
+                        "it was {} {} and then {}: the drive drifts, and this figure weighs little",
+                        mean.value, figure.unit, figure.value
+                    );
+                    self.left_out.push((figure.name.to_string(), reason));
+                }
+                *count += 1.0;
+                mean.value *= (apart / *count).exp();
+                mean.deviation = mean.deviation.max(apart.abs() / std::f64::consts::SQRT_2);
+            } else {
+                kept.push((figure, 1.0));
+            }
+        }
+        self.figures = kept.into_iter().map(|(figure, _)| figure).collect();
+    }
+
+    /// Keeps these figures out of the fit: a method, or one of its figures, as `METHOD.FIGURE`.
+    pub fn set_aside(&mut self, name: &str) -> Result<(), FitError> {
+        let mut found = false;
+        for figure in &mut self.figures {
+            if figure.name.method == name || figure.name.to_string() == name {
+                (figure.set_aside, found) = (true, true);
+            }
+        }
+        if found {
+            return Ok(());
+        }
+        let names: Vec<String> = self.figures.iter().map(|it| it.name.to_string()).collect();
+        let methods = self.figures.iter().map(|it| it.name.method);
+        let meant = did_you_mean(nearest(name, names.iter().map(String::as_str).chain(methods)));
+        Err(FitError::NoSuchFigure { name: name.to_owned(), meant })
+    }
+}
+
+fn target_of(session: &Session) -> &str {
+    &session.plan.target
+}
+
+/// The options with which the twin, whose capacity is another one, repeats the session: what is
+/// the whole of the drive stays the whole.
+fn twin_options(session: &Session) -> BTreeMap<String, String> {
+    let mut options = session.plan.options.clone();
+    let capacity = session.target.capabilities.get("capacity");
+    options.retain(|key, value| key != "span" || Some(&*value) != capacity);
+    options
+}
+
+/// Whether a figure may be fitted to.
+fn is_fit(session: &Session, figure: &Figure) -> bool {
+    let is_unfit = figure.id.split('-').any(|word| UNFIT.iter().any(|it| word.starts_with(it)));
+    session.believes(figure) && figure.value > 0.0 && figure.value.is_finite() && !is_unfit
+}
+
+/// The standard deviation of a figure's logarithm, by its interval.
+fn deviation(figure: &Figure) -> f64 {
+    let Some(interval) = figure.interval.filter(|interval| interval.low > 0.0) else { return 0.0 };
+    (interval.high / interval.low).ln() / (2.0 * Z)
+}
+
+impl TwinSession {
+    /// A session of a method with a preset's options and others on top.
+    pub fn preset(
+        method: &'static MethodInfo,
+        set: &BTreeMap<String, String>,
+    ) -> Result<Self, trimbench_core::settings::SettingError> {
+        let resolved = method.resolve(Preset::Quick, set)?;
+        let options = resolved.options.texts();
+        let options = options.map(|(key, text)| (key.to_owned(), text.to_owned()));
+        Ok(Self { method, options: options.collect() })
+    }
+}

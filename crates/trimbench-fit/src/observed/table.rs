@@ -1,0 +1,119 @@
+//! Figures from a table, as CSV.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use trimbench_core::nearest::{did_you_mean, nearest};
+use trimbench_methods::METHODS;
+
+use super::{FigureName, Observations, Observed, TwinSession};
+use crate::error::FitError;
+
+/// A row.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    method: String,
+    /// `KEY=VALUE`, separated by blanks.
+    #[serde(default)]
+    options: String,
+    figure: String,
+    value: f64,
+    unit: String,
+    /// What it may be off by, as one standard deviation.
+    #[serde(default)]
+    percent: Option<f64>,
+}
+
+impl Observations {
+    /// Adds the figures of a table, whose columns are `method`, `figure`, `value`, `unit`, and may
+    /// be `options` and `percent`. `name` is the drive's where no record names it.
+    pub fn add_table(&mut self, name: &str, text: &str) -> Result<(), FitError> {
+        if self.drive.is_empty() {
+            name.clone_into(&mut self.drive);
+        }
+        let mut reader = csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .trim(csv::Trim::All)
+            .from_reader(text.as_bytes());
+        let mut rows = reader.deserialize();
+        while let Some(row) = rows.next() {
+            let line = rows.reader().position().line().saturating_sub(1).max(1);
+            let row: Row = row.map_err(|error| FitError::Table {
+                line: error.position().map_or(line, csv::Position::line),
+                problem: plainly(&error),
+            })?;
+            self.row(row).map_err(|problem| FitError::Table { line, problem })?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: Row) -> Result<(), String> {
+        let ids = || METHODS.iter().map(|method| method.id);
+        let method = METHODS.iter().find(|method| method.id == row.method).ok_or_else(|| {
+            format!("no method `{}`{}", row.method, did_you_mean(nearest(&row.method, ids())))
+        })?;
+        let mut set = BTreeMap::new();
+        for option in row.options.split_whitespace() {
+            let (key, value) =
+                option.split_once('=').ok_or_else(|| format!("`{option}` is no KEY=VALUE"))?;
+            if !(method.options)().iter().any(|known| known.key == key) {
+                return Err(format!("`{}` has no option `{key}`", method.id));
+            }
+            set.insert(key.to_owned(), value.to_owned());
+        }
+        let resolved = method.resolve(trimbench_engine::Preset::Quick, &set);
+        let resolved = resolved.map_err(|error| error.to_string())?;
+        let metrics = resolved.method.metrics();
+        let Some(metric) = metrics.iter().find(|metric| metric.id == row.figure) else {
+            let meant = did_you_mean(nearest(&row.figure, metrics.iter().map(|it| &*it.id)));
+            return Err(format!("`{}` has no figure `{}`{meant}", method.id, row.figure));
+        };
+        if metric.unit != row.unit {
+            return Err(format!(
+                "`{}` is in `{}`, not in `{}`: convert the value",
+                row.figure, metric.unit, row.unit
+            ));
+        }
+        if !(row.value > 0.0 && row.value.is_finite()) {
+            return Err(format!("`{}` is {}, but must be above 0", row.figure, row.value));
+        }
+        if row.percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent)) {
+            return Err("`percent` is between 0 and 100".to_owned());
+        }
+        let session = TwinSession::preset(method, &set).map_err(|error| error.to_string())?;
+        let same = |it: &TwinSession| it.method.id == method.id && it.options == session.options;
+        let number = self.sessions.iter().position(same).unwrap_or_else(|| {
+            self.sessions.push(session.clone());
+            self.sessions.len() - 1
+        });
+        let name = FigureName { method: method.id, figure: row.figure };
+        let before = self.figures.iter().find(|it| it.name == name && it.session == number);
+        if let Some(before) = before {
+            return Err(format!(
+                "`{name}` is given twice, as {} and {}: keep one",
+                before.value, row.value
+            ));
+        }
+        self.figures.push(Observed {
+            name,
+            session: number,
+            value: row.value,
+            unit: row.unit,
+            deviation: row.percent.unwrap_or(0.0) / 100.0,
+            set_aside: false,
+        });
+        Ok(())
+    }
+}
+
+/// What is wrong with a row that is none.
+fn plainly(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::Deserialize { err, .. } => err.kind().to_string(),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} fields, where the first line has {expected_len}")
+        }
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,142 @@
+//! `trimbench fit` and `trimbench what-if`: a drive that is measured, its twin, and mistakes.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::tempdir;
+
+use super::interrupts::{signal, wait_until};
+use super::{code, command, stderr, stdout, trimbench};
+
+/// Measures a drive whose TRIM costs what no profile says.
+fn measured(folder: &Path) {
+    let drive = "sim:plain-nvme-tlc,trim.mode=queued,capacity=1GiB,trim.command=150us,\
+                 trim.per_gib_mapped=8ms";
+    let output = trimbench(
+        folder,
+        &[
+            "run",
+            "trim-sweep",
+            "--target",
+            drive,
+            "--seed",
+            "5",
+            "--output",
+            "measured",
+            "--set",
+            "sizes=4KiB,16MiB",
+            "--set",
+            "commands=20",
+            "--set",
+            "queue-depths=1",
+            "--set",
+            "load-time=100ms",
+            "--set",
+            "unaligned=no",
+        ],
+    );
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+}
+
+/// Searches for what a TRIM costs, in no time.
+const FIT: [&str; 8] = [
+    "fit",
+    "measured",
+    "--base",
+    "plain-nvme-tlc,trim.mode=queued",
+    "--free",
+    "trim.command",
+    "--free",
+    "trim.per_gib_mapped",
+];
+
+#[test]
+fn what_a_trim_costs_is_found_and_the_twin_is_a_target() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    measured(folder);
+    let fit = [&FIT[..], &["--output", "twin.toml"]].concat();
+    let output = trimbench(folder, &fit);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("trim.command") && text.contains("sim:twin.toml"), "{text}");
+    let json = [&fit[..], &["--output-format", "json", "--quiet", "--jobs", "1"]].concat();
+    let found = trimbench(folder, &json);
+    let found: serde_json::Value = serde_json::from_str(&stdout(&found)).unwrap();
+    for (number, truth) in [150e3, 8e6].into_iter().enumerate() {
+        let best = found["parameters"][number]["numbers"][0].as_f64().unwrap();
+        assert!((best / truth).ln().abs() < 0.02, "{number}: {best}");
+    }
+    let list = trimbench(folder, &["list", "profiles", "--explain", "./twin.toml"]);
+    assert!(stdout(&list).contains("2 fitted"), "{}", stdout(&list));
+    // The same again, beside a file of somebody else, which stays.
+    fs::write(folder.join("notes"), "mine\n").unwrap();
+    let output = trimbench(folder, &[&FIT[..], &["--output", "notes"]].concat());
+    assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), "mine\n");
+}
+
+#[test]
+fn mistakes_are_named_with_what_to_do() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    measured(folder);
+    let refused = |arguments: &[&str], expected: &[&str]| {
+        let output = trimbench(folder, arguments);
+        let errors = stderr(&output);
+        assert_eq!(code(&output), Some(2), "{arguments:?}: {errors}");
+        for text in expected {
+            assert!(errors.contains(text), "{arguments:?}: no `{text}` in: {errors}");
+        }
+    };
+    let with = |more: &[&'static str]| [&["fit", "measured"][..], more].concat();
+    refused(&["fit"], &["RUN"]);
+    refused(&["fit", "nowhere"], &["nowhere"]);
+    refused(&with(&["--free", "nand.raed"]), &["`nand.raed`", "did you mean `nand.read`?"]);
+    refused(&with(&["--free", "geometry.dies"]), &["no time, size or ratio"]);
+    refused(&with(&["--set-aside", "trim-swep"]), &["did you mean `trim-sweep`?"]);
+    refused(&with(&["--base", "plain-nvme-tl"]), &["did you mean `plain-nvme-tlc`?"]);
+    refused(&with(&["--drive", "sim:other"]), &["sim:other"]);
+    refused(&with(&["--capacity", "1TiB"]), &["1GiB to 4GiB, not 1TiB"]);
+    refused(&with(&["--predict", "replya"]), &["did you mean `replay`?"]);
+    refused(&with(&[]), &["cannot determine 8 values", "at least 9", "--free KEY"]);
+    fs::write(folder.join("table.csv"), "method,figure,value,unit\ntrim-sweep,x,1,s\n").unwrap();
+    refused(&["fit", "--table", "table.csv"], &["`table.csv`", "line 2", "no figure `x`"]);
+    refused(&["what-if", "plain-nvme-tlc", "--free", "99%"], &["leave nothing to write to"]);
+    refused(&["what-if", "plain-nvme-tl"], &["did you mean `plain-nvme-tlc`?"]);
+}
+
+#[test]
+fn a_fit_that_is_interrupted_keeps_nothing() {
+    let folder = tempdir().unwrap();
+    measured(folder.path());
+    let fit = [&FIT[..], &["--free", "nand.read", "--output", "twin.toml"]].concat();
+    let mut child = command(folder.path(), &fit).spawn().unwrap();
+    // From then on it answers to Ctrl-C.
+    let status = format!("/proc/{}/status", child.id());
+    wait_until(&mut child, || {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap_or(0) & 2 != 0)
+    });
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!folder.path().join("twin.toml").exists());
+}
+
+#[test]
+fn free_space_buys_speed() {
+    let folder = tempdir().unwrap();
+    let output = trimbench(
+        folder.path(),
+        &["what-if", "plain-nvme-tlc,capacity=1GiB", "--free", "0%,30%", "--output-format", "json"],
+    );
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let found: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let value = |row: usize, key: &str| found[row][key]["value"].as_f64().unwrap();
+    assert!(value(1, "iops") > 2.0 * value(0, "iops"), "{found}");
+    assert!(value(1, "amplification") < 0.5 * value(0, "amplification"), "{found}");
+    assert!(value(1, "years") > 2.0 * value(0, "years"), "{found}");
+    let [low, high] = [0, 1].map(|end| found[0]["iops"]["interval"][end].as_f64().unwrap());
+    assert!(low < value(0, "iops") && value(0, "iops") < high, "{found}");
+}
