@@ -18,6 +18,9 @@ use crate::twin::{Outside, SessionFigures, Twin, TwinPoint, settings_text};
 const SEEDS: usize = 5;
 /// What is written at a time is a multiple of this.
 const STEP: u64 = 1 << 20;
+/// Tenths of what is used that are written before anything is measured: an empty drive with much
+/// free space is as steady as it is fresh for a drive write or two.
+const AGEING_ROUNDS: &str = "40";
 /// Days of a year.
 const DAYS: f64 = 365.25;
 
@@ -100,7 +103,11 @@ fn session(
     let used = u128::from(capacity.0) * u128::from(1_000_000 - free.0.min(1_000_000)) / 1_000_000;
     let used = u64::try_from(used).unwrap_or(capacity.0) / STEP * STEP;
     let method = METHODS.iter().find(|method| method.id == "steady-state").expect("it is there");
-    let own = [("span", Bytes(used).to_string()), ("trimmed-shares", "0".to_owned())];
+    let own = [
+        ("span", Bytes(used).to_string()),
+        ("trimmed-shares", "0".to_owned()),
+        ("ageing-rounds", AGEING_ROUNDS.to_owned()),
+    ];
     let own = own.into_iter().map(|(key, value)| (key.to_owned(), value));
     let set: BTreeMap<String, String> = own.chain(set.clone()).collect();
     Ok(TwinSession::preset(method, &set)?)

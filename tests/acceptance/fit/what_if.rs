@@ -18,8 +18,7 @@ const REAL_IOPS: f64 = 254_111.0;
 const REAL_AMPLIFICATION: f64 = 1.2764;
 const NEAR: f64 = 0.03;
 /// As their runs.
-const AS_THEIRS: [&str; 4] =
-    ["queue-depth=512", "ageing-rounds=20", "settle-rounds=0", "round-share=20%"];
+const AS_THEIRS: [&str; 1] = ["queue-depth=512"];
 /// In percent.
 const OVER_PROVISIONING: [u32; 5] = [7, 15, 28, 40, 60];
 const PROFILE: &str = "plain-nvme-tlc";
