@@ -59,6 +59,14 @@ pub enum FitError {
         /// Their names, as targets.
         drives: Vec<String>,
     },
+    /// A target that no session is on.
+    #[error("the records have no drive `{name}`{meant}")]
+    NoSuchDrive {
+        /// As given.
+        name: String,
+        /// What was probably meant, as a question.
+        meant: String,
+    },
     /// A name that no figure has.
     #[error("no figure is called `{name}`{meant}")]
     NoSuchFigure {

@@ -119,7 +119,9 @@ fn known_at(search: &Search<'_>, at: DVector<f64>) -> Result<Outcome, FitError> 
     let alone = alone.iter().map(|it| it * widened);
     let mut known_well: Vec<Option<Knowledge>> =
         alone.enumerate().map(|(number, alone)| linearly(search, &known, number, alone)).collect();
-    let bent = match bent(search, &known, &known_well)? {
+    let here = search.residuals(std::slice::from_ref(&known.at))?.remove(0).norm_squared();
+    let bar = Bar { here, limit: quantile(SEEDS).powi(2) * misfit.max(1.0) };
+    let bent = match bent(search, &known, &known_well, bar)? {
         Probed::Value(bent) => bent,
         Probed::Better(better) => return Ok(Outcome::Better(better)),
     };
@@ -127,7 +129,7 @@ fn known_at(search: &Search<'_>, at: DVector<f64>) -> Result<Outcome, FitError> 
         known_well[number] = None;
     }
     let wide: Vec<usize> = (0..known_well.len()).filter(|it| known_well[*it].is_none()).collect();
-    let ends = match ends(search, &known, &wide)? {
+    let ends = match ends(search, &known, &wide, bar)? {
         Probed::Value(ends) => ends,
         Probed::Better(better) => return Ok(Outcome::Better(better)),
     };
@@ -191,13 +193,13 @@ fn bent(
     search: &Search<'_>,
     known: &Known,
     values: &[Option<Knowledge>],
+    bar: Bar,
 ) -> Result<Probed<Vec<usize>>, FitError> {
     let mut places = Vec::new();
     for (number, value) in values.iter().enumerate() {
         places.extend(value.iter().flat_map(|it| [(number, it.low), (number, it.high)]));
     }
-    let limit = quantile(SEEDS).powi(2) * known.misfit.max(1.0);
-    let here = search.residuals(std::slice::from_ref(&known.at))?.remove(0).norm_squared();
+    let Bar { here, limit } = bar;
     let mut bent = Vec::new();
     for ((number, _), (point, squares)) in places.iter().zip(held(search, known, &places)?) {
         if here - squares > limit {
@@ -235,6 +237,15 @@ enum Probed<T> {
     Better(DVector<f64>),
 }
 
+/// What the squares of a point are held against.
+#[derive(Clone, Copy)]
+struct Bar {
+    /// Those of the best point.
+    here: f64,
+    /// By how much more they are at the end of an interval.
+    limit: f64,
+}
+
 /// The search for one end of an interval.
 struct End {
     number: usize,
@@ -252,8 +263,8 @@ fn ends(
     search: &Search<'_>,
     known: &Known,
     numbers: &[usize],
+    bar: Bar,
 ) -> Result<Probed<Vec<[Option<f64>; 2]>>, FitError> {
-    let limit = quantile(SEEDS).powi(2) * known.misfit.max(1.0);
     let mut all: Vec<End> = Vec::new();
     for &number in numbers {
         let parameter = &search.twin.parameters()[number];
@@ -264,7 +275,7 @@ fn ends(
             all.push(End { number, inside, outside, is_open, ends: false });
         }
     }
-    let here = search.residuals(std::slice::from_ref(&known.at))?.remove(0).norm_squared();
+    let Bar { here, limit } = bar;
     for probe in 0..=BISECTIONS {
         let place = |end: &End| {
             if probe == 0 { end.outside } else { (end.inside * end.outside).sqrt() }

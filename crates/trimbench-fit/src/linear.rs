@@ -18,9 +18,8 @@ impl Linear {
     /// The step from `at` to where the squares are least, with those of the coordinates over
     /// [`PRIOR`].
     pub(crate) fn step(&self, at: &DVector<f64>) -> DVector<f64> {
-        let normal = normal(&self.jacobian, 1.0 / (PRIOR * PRIOR));
-        let inverse = normal.try_inverse().expect("a positive diagonal makes it regular");
-        -(inverse * (self.jacobian.transpose() * &self.residuals + at / (PRIOR * PRIOR)))
+        -(covariance(&self.jacobian)
+            * (self.jacobian.transpose() * &self.residuals + at / (PRIOR * PRIOR)))
     }
 
     /// The matrix that makes changes of coordinates of changes of residuals.
@@ -31,12 +30,7 @@ impl Linear {
     /// The standard deviation of each coordinate where residuals scatter by 1, independently, and
     /// what they do not tell is anywhere in its range.
     pub(crate) fn deviations(&self) -> Vec<f64> {
-        let normal = normal(&self.jacobian, 1.0 / (PRIOR * PRIOR));
-        let inverse = normal.try_inverse();
-        let count = self.jacobian.ncols();
-        inverse.map_or(vec![f64::INFINITY; count], |inverse| {
-            (0..count).map(|at| inverse[(at, at)].max(0.0).sqrt()).collect()
-        })
+        covariance(&self.jacobian).diagonal().iter().map(|square| square.sqrt()).collect()
     }
 
     /// The step in which coordinate `fixed` changes by `change` and the others follow so that the
@@ -56,14 +50,16 @@ impl Linear {
     }
 }
 
-fn normal(jacobian: &DMatrix<f64>, weight: f64) -> DMatrix<f64> {
+/// That of the coordinates, where residuals scatter by 1, independently, and coordinates by
+/// [`PRIOR`] before.
+fn covariance(jacobian: &DMatrix<f64>) -> DMatrix<f64> {
     let count = jacobian.ncols();
-    jacobian.transpose() * jacobian + DMatrix::identity(count, count) * weight
+    let prior = DMatrix::identity(count, count) / (PRIOR * PRIOR);
+    let normal = jacobian.transpose() * jacobian + prior;
+    normal.try_inverse().expect("a positive diagonal makes it regular")
 }
 
 /// With a weak preference for no change, so that what the figures do not say stays as it is.
 fn estimator(jacobian: &DMatrix<f64>) -> DMatrix<f64> {
-    let normal = normal(jacobian, 1.0 / (PRIOR * PRIOR));
-    let inverse = normal.try_inverse().expect("a positive diagonal makes it regular");
-    inverse * jacobian.transpose()
+    covariance(jacobian) * jacobian.transpose()
 }

@@ -90,7 +90,7 @@ impl Observations {
             (Some(drive), _) if drives.contains(&drive) => drive.to_owned(),
             (Some(drive), _) => {
                 let meant = did_you_mean(nearest(drive, drives.iter().copied()));
-                return Err(FitError::NoSuchFigure { name: drive.to_owned(), meant });
+                return Err(FitError::NoSuchDrive { name: drive.to_owned(), meant });
             }
             (None, [drive]) => (*drive).to_owned(),
             (None, []) => {

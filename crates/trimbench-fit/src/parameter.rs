@@ -14,8 +14,8 @@ use trimbench_ssd::{ProfileValue, SsdConfig};
 /// Coordinates beyond this are at the end of the range to six digits.
 const FAR: f64 = 14.0;
 
-/// Key and range of what is fitted where the user names nothing. The ranges are those of drives
-/// that are sold: `docs/reference/fit.md` says where they come from.
+/// Key and range of what is fitted where the user names nothing; assumed to hold all drives that
+/// are sold.
 const USUAL: [(&str, &str, &str); 8] = [
     ("drive.over_provisioning", "3%", "100%"),
     ("nand.read", "5us", "300us"),

@@ -10,7 +10,7 @@ use trimbench_core::{Bytes, Interrupt};
 use trimbench_devices::{Consent, Opening, PurgeChoice, TargetError, TargetSpec};
 use trimbench_engine::{KeepFailed, MethodError, Monitor, SessionContext, Slots, Stage};
 use trimbench_results::{Figure, Step};
-use trimbench_ssd::Profile;
+use trimbench_ssd::{Origin, Profile};
 use trimbench_trace::NoTraces;
 
 use crate::error::FitError;
@@ -64,10 +64,6 @@ impl Twin {
             if parameters[..at].iter().any(|other| other.key == parameter.key) {
                 return Err(FitError::NamedTwice { key: parameter.key.clone() });
             }
-            let is_it = |setting: &str| setting.split('=').next() == Some(&parameter.key);
-            if base.split(',').skip(1).any(is_it) {
-                return Err(FitError::SetTwice { key: parameter.key.clone() });
-            }
         }
         let spec = TargetSpec::parse(&format!("sim:{base}"), Some(capacity))?;
         let drive = spec.emulated_drive().expect("`sim:` is an emulated drive");
@@ -75,7 +71,11 @@ impl Twin {
         let twin = Self { base: base.to_owned(), profile, capacity, parameters, sessions };
         for parameter in &twin.parameters {
             let key = || parameter.key.clone();
-            parameter.of(&twin.profile.values).ok_or_else(|| FitError::NotInBase { key: key() })?;
+            let values = &twin.profile.values;
+            parameter.of(values).ok_or_else(|| FitError::NotInBase { key: key() })?;
+            if values.iter().any(|it| it.key == parameter.key && it.origin == Origin::Set) {
+                return Err(FitError::SetTwice { key: key() });
+            }
         }
         Ok(twin)
     }
