@@ -23,12 +23,25 @@ use crate::{Repository, process};
 pub const CAMPAIGN: Campaign = Campaign {
     id: "fit.1",
     title: "An emulated drive with eight hidden values, found again",
-    sources: &["crates/trimbench-fit/src/", "crates/trimbench-ssd/src/"],
+    sources: SOURCES,
     workers: 1,
     prepare,
     judge,
 };
 
+/// What searches, what it says of what it found, and the drive.
+const SOURCES: &[&str] = &[
+    "crates/trimbench-fit/src/fit.rs",
+    "crates/trimbench-fit/src/interval.rs",
+    "crates/trimbench-fit/src/linear.rs",
+    "crates/trimbench-fit/src/observed.rs",
+    "crates/trimbench-fit/src/parameter.rs",
+    "crates/trimbench-fit/src/report.rs",
+    "crates/trimbench-fit/src/search.rs",
+    "crates/trimbench-fit/src/surface.rs",
+    "crates/trimbench-fit/src/twin.rs",
+    "crates/trimbench-ssd/src/",
+];
 const DRIVES: u64 = 30;
 /// What is known of a drive: its class, and that its TRIM occupies it while it works.
 const BASE: &str = "plain-nvme-tlc,trim.mode=queued";

@@ -150,6 +150,7 @@ impl Scenario {
             (drive.gc.burst.is_some(), ", bursts"),
             (drive.gc.pace > Nanos::ZERO, ", paced"),
             (drive.gc.level_every.is_some(), ", levelled"),
+            (drive.gc.idle_share < Ppm(1_000_000), ", resting"),
             (drive.buffer_overwrites, ", absorbing"),
             (drive.nand.suspend.is_some(), ", suspending"),
             (drive.trim.background_bound.is_some(), ", bounded backlog"),

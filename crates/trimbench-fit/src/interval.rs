@@ -1,42 +1,30 @@
 //! How well the values are known: an interval of 95 % for each, or that the figures do not
 //! determine it.
 //!
-//! Two runs of a drive differ by chance, and so do two of the twin. What the figures scatter by
-//! between seeds of the twin becomes, through the linear view of the twin, a scatter of the values;
-//! its standard deviation, and Student's distribution for as many seeds, give the interval. It is
-//! wider where the twin cannot follow the figures: by the root of chi-square over the degrees of
-//! freedom.
+//! What the points around the best one are off the surface becomes, through it, a scatter of the
+//! values; its standard deviation and Student's distribution give the interval. It is wider where
+//! the twin cannot follow the figures: by the root of chi-square over the degrees of freedom.
 //!
-//! Where that interval is wide, the linear view is not trusted, and the profile of the likelihood
-//! gives the ends: a value is held at a place, all others are found anew, and the end is where the
-//! squares have grown by the square of Student's quantile.
+//! Where that interval is wide, the profile of the likelihood on the surface gives the ends: a
+//! value is held at a place, all others are found anew, and the end is where the squares have grown
+//! by the square of Student's quantile.
 
-use std::collections::BTreeMap;
-
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DVector;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use trimbench_core::rng::Rng;
 
 use crate::error::FitError;
 use crate::linear::Linear;
-use crate::search::{FLOOR, SEEDS, Scatter, Search, uniform};
+use crate::search::{Search, logarithm, uniform};
+use crate::surface::{Best, Surface, is_wide};
+use crate::twin::SessionFigures;
 
 /// Level of the intervals.
 pub const LEVEL: f64 = 0.95;
-/// Standard deviations of the logarithm from which on the profile decides.
-const WIDE: f64 = 0.15;
-/// Standard deviations of half a normal interval of 95 %.
-const Z: f64 = 1.96;
-/// So many points are taken for the best until a better one shows.
-const BETTER: usize = 4;
-/// At the end of an interval the squares are more by this, at the least.
-const WORSE: f64 = 1.0;
-/// Coordinates beyond this are near an end of the range, where nothing is linear.
-const NEAR_END: f64 = 3.5;
-/// How often an end is bisected.
-const BISECTIONS: usize = 3;
-/// The ends of a range, as shares of its logarithm.
-const ENDS: [f64; 2] = [0.01, 0.99];
+/// Seeds of the best twin.
+const SEEDS: usize = 6;
+/// Places at which a value is held, from the best one to an end.
+const PLACES: u32 = 50;
 /// An interval over a larger factor than this determines nothing.
 const DETERMINED: f64 = 10.0;
 /// Where only one end is known, it says something if it excludes this factor of the range.
@@ -69,93 +57,50 @@ pub enum Determined {
 }
 
 /// All that is known at the end of a search.
-pub(crate) struct Known {
+pub(crate) struct Known<'a> {
+    pub(crate) surface: Surface<'a>,
     pub(crate) at: DVector<f64>,
-    pub(crate) linear: Linear,
-    /// What the seeds make of the coordinates.
-    pub(crate) moves: Vec<DVector<f64>>,
+    linear: Linear,
+    /// What chance makes of the coordinates.
+    moves: Vec<DVector<f64>>,
     pub(crate) values: Vec<Knowledge>,
-    /// The standard deviation of each coordinate by what figures resolve.
-    pub(crate) resolution: DVector<f64>,
-    /// Mean over seeds of ln(twin / measured).
-    pub(crate) scatter: Scatter,
+    /// The best twin with several seeds.
+    pub(crate) runs: Vec<Vec<SessionFigures>>,
+    /// ln(twin / measured) of each figure: the mean over these seeds.
+    pub(crate) logarithms: DVector<f64>,
     /// Chi-square over the degrees of freedom.
     pub(crate) misfit: f64,
 }
 
-/// Takes the last steps from the end of a search, and finds out how well the values are known.
-/// Where a better point shows on the way, the search goes on from there.
-pub(crate) fn know(search: &Search<'_>, mut at: DVector<f64>) -> Result<Known, FitError> {
-    for _ in 0..BETTER {
-        match known_at(search, at)? {
-            Outcome::Known(known) => return Ok(*known),
-            Outcome::Better(better) => at = search.descend_finely(better)?,
-        }
-    }
-    Err(FitError::NotConverged { evaluations: search.runs() })
-}
-
-/// What became of a point.
-enum Outcome {
-    Known(Box<Known>),
-    /// There is a better one.
-    Better(DVector<f64>),
-}
-
-fn known_at(search: &Search<'_>, at: DVector<f64>) -> Result<Outcome, FitError> {
-    let (at, scatter, linear) = search.last_steps(at)?;
-    let freedom = (linear.residuals.len() - at.len()).max(1) as f64;
-    let misfit = linear.residuals.norm_squared() / freedom;
+/// Finds out how well the values are known.
+pub(crate) fn know<'a>(search: &Search<'a>, best: Best<'a>) -> Result<Known<'a>, FitError> {
+    let Best { surface, at, deviations } = best;
+    let runs = search.run(&search.seeds_at(&at, SEEDS))?;
+    let mean = |figure: &&crate::Observed| {
+        let found: Vec<f64> = runs.iter().filter_map(|it| logarithm(figure, it)).collect();
+        found.iter().sum::<f64>() / found.len().max(1) as f64
+    };
+    let logarithms =
+        DVector::from_iterator(surface.figures.len(), surface.figures.iter().map(mean));
+    let freedom = (logarithms.len() - at.len()) as f64;
+    let misfit = logarithms.component_div(&surface.scales).norm_squared() / freedom;
     let widened = misfit.sqrt().max(1.0);
-    let estimator = linear.estimator();
-    let moves: Vec<DVector<f64>> = scatter
-        .differences
-        .iter()
-        .map(|difference| -(&estimator * search.weighed(difference)) * widened)
-        .collect();
-    let resolution = resolution(search, &estimator) * widened;
-    let mut known = Known { at, linear, moves, resolution, values: Vec::new(), scatter, misfit };
-    let alone = known.linear.deviations();
-    let alone = alone.iter().map(|it| it * widened);
-    let mut known_well: Vec<Option<Knowledge>> =
-        alone.enumerate().map(|(number, alone)| linearly(search, &known, number, alone)).collect();
-    let here = search.residuals(std::slice::from_ref(&known.at))?.remove(0).norm_squared();
-    let bar = Bar { here, limit: quantile(SEEDS).powi(2) * misfit.max(1.0) };
-    let bent = match bent(search, &known, &known_well, bar)? {
-        Probed::Value(bent) => bent,
-        Probed::Better(better) => return Ok(Outcome::Better(better)),
+    let half = quantile(surface.freedom + 1) * widened;
+    let value = |number: usize| {
+        let parameter = &search.twin.parameters()[number];
+        let half = half * deviations[number];
+        if is_wide(at[number], deviations[number] * widened) {
+            let limit = (half / deviations[number]).powi(2);
+            return by_ends(search, (number, at[number]), ends(&surface, &at, number, limit));
+        }
+        let [value, low, high] =
+            [0.0, -half, half].map(|apart| parameter.value(at[number] + apart));
+        Knowledge { value, low, high, determined: Determined::Yes }
     };
-    for number in bent {
-        known_well[number] = None;
-    }
-    let wide: Vec<usize> = (0..known_well.len()).filter(|it| known_well[*it].is_none()).collect();
-    let ends = match ends(search, &known, &wide, bar)? {
-        Probed::Value(ends) => ends,
-        Probed::Better(better) => return Ok(Outcome::Better(better)),
-    };
-    let mut ends = ends.into_iter();
-    for (number, value) in known_well.into_iter().enumerate() {
-        let by_ends = || by_ends(search, &known, number, ends.next().expect("one for each"));
-        let value = value.unwrap_or_else(by_ends);
-        known.values.push(value);
-    }
-    Ok(Outcome::Known(Box::new(known)))
-}
-
-/// What the figures' resolution makes of each coordinate. Equal figures of a session are off alike:
-/// they are medians in the same bucket of a histogram.
-fn resolution(search: &Search<'_>, estimator: &DMatrix<f64>) -> DVector<f64> {
-    let mut groups: BTreeMap<(usize, u64), DVector<f64>> = BTreeMap::new();
-    for (number, figure) in search.figures.iter().enumerate() {
-        let moved = estimator.column(number) * (FLOOR / search.scales[number]);
-        let group = groups.entry((figure.session, figure.value.to_bits()));
-        *group.or_insert_with(|| DVector::zeros(estimator.nrows())) += moved;
-    }
-    let mut squares = DVector::zeros(estimator.nrows());
-    for moved in groups.values() {
-        squares += moved.component_mul(moved);
-    }
-    squares.map(f64::sqrt)
+    let values = (0..at.len()).map(value).collect();
+    let moves = surface.moves(&at).into_iter().map(|moved| moved * widened).collect();
+    let linear = surface.linear(&at);
+    Ok(Known { surface, at, linear, moves, values, runs, logarithms, misfit })
 }
 
 /// Student's quantile of the intervals.
@@ -169,58 +114,25 @@ pub(crate) fn next_of(samples: usize) -> f64 {
     (1.0 + 1.0 / samples as f64).sqrt()
 }
 
-/// What is known of a value by the linear view; `None` where its interval is wide. Its coordinate
-/// scatters by `alone` if all figures scatter independently.
-fn linearly(search: &Search<'_>, known: &Known, number: usize, alone: f64) -> Option<Knowledge> {
-    let parameter = &search.twin.parameters()[number];
-    let coordinate = known.at[number];
-    let squares: f64 = known.moves.iter().map(|moved| moved[number].powi(2)).sum();
-    let together = (squares / (SEEDS - 1) as f64).sqrt() * next_of(SEEDS);
-    let half = (quantile(SEEDS) * together).hypot(Z * known.resolution[number]).max(Z * alone);
-    let (slope, value) = (parameter.slope(coordinate), parameter.value(coordinate));
-    let (low, high) = ((value.ln() - half * slope).exp(), (value.ln() + half * slope).exp());
-    (half / Z * slope <= WIDE && coordinate.abs() < NEAR_END).then_some(Knowledge {
-        value,
-        low,
-        high,
-        determined: Determined::Yes,
+/// The coordinates at which the interval of a value ends, low and high; `None` where the surface
+/// does not end it.
+fn ends(surface: &Surface<'_>, at: &DVector<f64>, number: usize, limit: f64) -> [Option<f64>; 2] {
+    let here = surface.held(at, number, at[number]);
+    surface.ends(number).map(|end| {
+        let place = |it: u32| at[number] + (end - at[number]) * f64::from(it) / f64::from(PLACES);
+        (1..=PLACES).map(place).find(|it| surface.held(at, number, *it) - here > limit)
     })
 }
 
-/// The values of which an end of the linear interval is no end: there the twin is hardly worse, as
-/// where a limit that is not reached bounds a value from one side only.
-fn bent(
-    search: &Search<'_>,
-    known: &Known,
-    values: &[Option<Knowledge>],
-    bar: Bar,
-) -> Result<Probed<Vec<usize>>, FitError> {
-    let mut places = Vec::new();
-    for (number, value) in values.iter().enumerate() {
-        places.extend(value.iter().flat_map(|it| [(number, it.low), (number, it.high)]));
-    }
-    let Bar { here, limit } = bar;
-    let mut bent = Vec::new();
-    for ((number, _), (point, squares)) in places.iter().zip(held(search, known, &places)?) {
-        if here - squares > limit {
-            return Ok(Probed::Better(point));
-        }
-        if squares - here < WORSE && !bent.contains(number) {
-            bent.push(*number);
-        }
-    }
-    Ok(Probed::Value(bent))
-}
-
-/// What is known of a value by the ends of its interval.
+/// What is known of a value by the ends of its interval, as coordinates.
 fn by_ends(
     search: &Search<'_>,
-    known: &Known,
-    number: usize,
-    [low, high]: [Option<f64>; 2],
+    (number, coordinate): (usize, f64),
+    ends: [Option<f64>; 2],
 ) -> Knowledge {
     let parameter = &search.twin.parameters()[number];
     let (first, last) = parameter.range();
+    let [low, high] = ends.map(|end| end.map(|it| parameter.value(it)));
     let determined = match (low, high) {
         (Some(low), Some(high)) if high / low <= DETERMINED => Determined::Yes,
         (Some(low), None) if low >= first * EXCLUDED => Determined::AtLeast,
@@ -228,123 +140,21 @@ fn by_ends(
         _ => Determined::No,
     };
     let (low, high) = (low.unwrap_or(first), high.unwrap_or(last));
-    Knowledge { value: parameter.value(known.at[number]), low, high, determined }
+    Knowledge { value: parameter.value(coordinate), low, high, determined }
 }
 
-/// What probing found, or a point that is better than the best so far.
-enum Probed<T> {
-    Value(T),
-    Better(DVector<f64>),
-}
-
-/// What the squares of a point are held against.
-#[derive(Clone, Copy)]
-struct Bar {
-    /// Those of the best point.
-    here: f64,
-    /// By how much more they are at the end of an interval.
-    limit: f64,
-}
-
-/// The search for one end of an interval.
-struct End {
-    number: usize,
-    /// Values that are in the interval, and beyond its end.
-    inside: f64,
-    outside: f64,
-    /// It ends between the two.
-    is_open: bool,
-    /// It is known that it ends.
-    ends: bool,
-}
-
-/// The ends of the intervals of some values, low and high; `None` where the figures do not end one.
-fn ends(
-    search: &Search<'_>,
-    known: &Known,
-    numbers: &[usize],
-    bar: Bar,
-) -> Result<Probed<Vec<[Option<f64>; 2]>>, FitError> {
-    let mut all: Vec<End> = Vec::new();
-    for &number in numbers {
-        let parameter = &search.twin.parameters()[number];
-        let inside = parameter.value(known.at[number]);
-        for share in ENDS {
-            let outside = (parameter.range().0.ln() + share * parameter.width()).exp();
-            let is_open = if share < 0.5 { outside < inside } else { inside < outside };
-            all.push(End { number, inside, outside, is_open, ends: false });
-        }
+impl Known<'_> {
+    /// Mean of |ln(twin / measured)|.
+    pub(crate) fn error(&self) -> f64 {
+        self.logarithms.iter().map(|it| it.abs()).sum::<f64>() / self.logarithms.len() as f64
     }
-    let Bar { here, limit } = bar;
-    for probe in 0..=BISECTIONS {
-        let place = |end: &End| {
-            if probe == 0 { end.outside } else { (end.inside * end.outside).sqrt() }
-        };
-        let open: Vec<usize> = (0..all.len()).filter(|it| all[*it].is_open).collect();
-        let places: Vec<(usize, f64)> =
-            open.iter().map(|it| (all[*it].number, place(&all[*it]))).collect();
-        let found = held(search, known, &places)?;
-        for ((at, (_, place)), (point, squares)) in open.into_iter().zip(places).zip(found) {
-            if here - squares > limit {
-                return Ok(Probed::Better(point));
-            }
-            let end = &mut all[at];
-            let is_in = squares - here <= limit;
-            end.ends |= probe == 0 && !is_in;
-            end.is_open = end.ends;
-            *(if is_in { &mut end.inside } else { &mut end.outside }) = place;
-        }
-    }
-    let of = |end: &End| end.ends.then(|| (end.inside * end.outside).sqrt());
-    Ok(Probed::Value(all.chunks(2).map(|two| [of(&two[0]), of(&two[1])]).collect()))
-}
 
-/// For each value that is held at a place: the best point, as the linear view finds it in two
-/// steps, and its squares.
-fn held(
-    search: &Search<'_>,
-    known: &Known,
-    places: &[(usize, f64)],
-) -> Result<Vec<(DVector<f64>, f64)>, FitError> {
-    let change = |number: usize, place: f64| {
-        search.twin.parameters()[number].coordinate(place) - known.at[number]
-    };
-    let first: Vec<DVector<f64>> = places
-        .iter()
-        .map(|&(number, place)| &known.at + known.linear.step_with(number, change(number, place)))
-        .collect();
-    let found = search.residuals(&first)?;
-    let second: Vec<DVector<f64>> = found
-        .iter()
-        .zip(places.iter().zip(&first))
-        .map(|(residuals, ((number, _), point))| {
-            let jacobian = known.linear.jacobian.clone();
-            let there = Linear { residuals: residuals.clone(), jacobian };
-            point + there.step_with(*number, 0.0)
-        })
-        .collect();
-    let again = search.residuals(&second)?;
-    let one_or_other =
-        |((first, before), (second, after)): ((_, &DVector<f64>), (_, &DVector<f64>))| {
-            let (before, after) = (before.norm_squared(), after.norm_squared());
-            if after < before { (second, after) } else { (first, before) }
-        };
-    Ok(first
-        .into_iter()
-        .zip(&found)
-        .zip(second.into_iter().zip(&again))
-        .map(one_or_other)
-        .collect())
-}
-
-impl Known {
     /// Coordinates that might be the true ones: drawn as they scatter, and evenly over the interval
     /// where the figures do not determine a value.
     pub(crate) fn drawn(&self, search: &Search<'_>, rng: &mut Rng) -> DVector<f64> {
         let mut drawn = self.at.clone();
-        let spread = next_of(self.moves.len()) / ((self.moves.len() - 1) as f64).sqrt();
         for moved in &self.moves {
-            drawn += moved * (normal(rng) * spread);
+            drawn += moved * (normal(rng) / (self.surface.freedom as f64).sqrt());
         }
         for (number, value) in self.values.iter().enumerate() {
             if value.determined != Determined::Yes {

@@ -20,6 +20,7 @@ pub mod twin;
 pub mod what_if;
 
 mod linear;
+mod surface;
 
 #[cfg(test)]
 mod tests;

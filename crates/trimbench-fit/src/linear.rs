@@ -27,10 +27,11 @@ impl Linear {
         estimator(&self.jacobian)
     }
 
-    /// The standard deviation of each coordinate where residuals scatter by 1, independently, and
-    /// what they do not tell is anywhere in its range.
-    pub(crate) fn deviations(&self) -> Vec<f64> {
-        covariance(&self.jacobian).diagonal().iter().map(|square| square.sqrt()).collect()
+    /// What each coordinate may be off because the figures do not tell it, and the preference for
+    /// the middle of its range does: a standard deviation.
+    pub(crate) fn untold(&self) -> DVector<f64> {
+        let covariance = covariance(&self.jacobian);
+        DVector::from_fn(covariance.nrows(), |at, _| covariance.row(at).norm() / PRIOR)
     }
 
     /// The step in which coordinate `fixed` changes by `change` and the others follow so that the

@@ -129,7 +129,12 @@ impl Parameter {
     /// The value, in ns, bytes or millionths, as a profile has it; rounded to four digits.
     pub fn text(&self, value: f64) -> String {
         let step = 10_f64.powf(value.log10().floor() - 3.0).max(1.0);
-        let whole = rounded((value / step).round() * step);
+        self.exact_text((value / step).round() * step)
+    }
+
+    /// The same to the ns, byte or millionth, as the twin is run.
+    pub fn exact_text(&self, value: f64) -> String {
+        let whole = rounded(value);
         match self.unit {
             Unit::Time => Nanos(whole).to_string(),
             Unit::Size => Bytes(whole).to_string(),

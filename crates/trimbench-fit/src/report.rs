@@ -127,7 +127,7 @@ impl Runs {
 impl Fit {
     pub(crate) fn new(
         search: &Search<'_>,
-        known: &Known,
+        known: &Known<'_>,
         observations: &Observations,
         rng: &Rng,
     ) -> Result<Self, FitError> {
@@ -137,7 +137,7 @@ impl Fit {
         let mut draws = rng.split("drawn");
         let drawn: Vec<Vec<f64>> =
             (0..DRAWN).map(|_| known.drawn(search, &mut draws).iter().copied().collect()).collect();
-        let mut figures = fitted_figures(search, known);
+        let mut figures = fitted_figures(known);
         let aside: Vec<_> = observations.figures.iter().filter(|it| it.set_aside).collect();
         if !aside.is_empty() {
             let runs = runs(search, known, &drawn)?;
@@ -162,10 +162,9 @@ impl Fit {
             capacity: twin.capacity().0,
             seed: search.seed,
             runs: search.runs(),
-            error: known.scatter.mean.iter().map(|it| it.abs()).sum::<f64>()
-                / known.scatter.mean.len() as f64,
+            error: known.error(),
             misfit: known.misfit,
-            left_out: left_out(search, observations),
+            left_out: left_out(known, observations),
             drawn: drawn.iter().map(settings).collect(),
             parameters,
             figures,
@@ -264,9 +263,9 @@ fn parameter(
     }
 }
 
-fn fitted_figures(search: &Search<'_>, known: &Known) -> Vec<FittedFigure> {
+fn fitted_figures(known: &Known<'_>) -> Vec<FittedFigure> {
     let of = |(at, figure): (usize, &&crate::Observed)| {
-        let logarithm = known.scatter.mean[at];
+        let logarithm = known.logarithms[at];
         FittedFigure {
             name: figure.name.to_string(),
             unit: figure.unit.clone(),
@@ -274,27 +273,26 @@ fn fitted_figures(search: &Search<'_>, known: &Known) -> Vec<FittedFigure> {
             twin: figure.value * logarithm.exp(),
             interval: None,
             used: Use::Fitted,
-            off: logarithm / search.scales[at],
+            off: logarithm / known.surface.scales[at],
         }
     };
-    search.figures.iter().enumerate().map(of).collect()
+    known.surface.figures.iter().enumerate().map(of).collect()
 }
 
-fn runs(search: &Search<'_>, known: &Known, drawn: &[Vec<f64>]) -> Result<Runs, FitError> {
-    let best = search.run(&search.seeds_at(&known.at, SEEDS))?;
+fn runs(search: &Search<'_>, known: &Known<'_>, drawn: &[Vec<f64>]) -> Result<Runs, FitError> {
     let point = |(number, coordinates): (usize, &Vec<f64>)| TwinPoint {
         coordinates: coordinates.clone(),
         seed: search.seed_of(100 + number),
     };
     let points: Vec<TwinPoint> = drawn.iter().enumerate().map(point).collect();
-    Ok(Runs { best, drawn: search.run(&points)? })
+    Ok(Runs { best: known.runs.clone(), drawn: search.run(&points)? })
 }
 
 /// What was not used: sessions, and figures that the twin lacks or that scatter too much.
-fn left_out(search: &Search<'_>, observations: &Observations) -> Vec<(String, String)> {
+fn left_out(known: &Known<'_>, observations: &Observations) -> Vec<(String, String)> {
     let mut left_out = observations.left_out.clone();
     for figure in observations.figures.iter().filter(|figure| !figure.set_aside) {
-        let is_used = search.figures.iter().any(|used| used.name == figure.name);
+        let is_used = known.surface.figures.iter().any(|used| used.name == figure.name);
         if !is_used {
             let reason = "the twin has no such figure above 0, or it scatters by chance";
             left_out.push((figure.name.to_string(), reason.to_owned()));

@@ -1,9 +1,12 @@
 //! The search for the best values.
 //!
-//! The loss is the sum of the squares of `ln(twin / measured)`, each in units of the scatter of its
-//! figure between seeds. Points spread over the whole range are tried first; from the best of them
-//! the method of Levenberg and Marquardt goes on, with the same seed at all points, so that chance
-//! does not move what is compared. The last steps go by the mean over several seeds.
+//! The loss is the sum of the squares of `ln(twin / measured)`. Points spread over the whole range
+//! are tried first; from the best of them the method of Levenberg and Marquardt goes on, with the
+//! same seed at all points, so that chance does not move what is compared. Slopes are measured
+//! once, and then follow from what each step changed ([BROY65]), until a step does not do what they
+//! say. Where a descent ends, the [`surface`] of the figures around it goes on.
+//!
+//! [`surface`]: crate::surface
 
 use std::cell::RefCell;
 
@@ -13,54 +16,38 @@ use nalgebra::{DMatrix, DVector, Dyn};
 use trimbench_core::rng::Rng;
 
 use crate::error::FitError;
-use crate::linear::{Linear, PRIOR};
+use crate::linear::PRIOR;
 use crate::observed::Observed;
 use crate::twin::{Outside, SessionFigures, Twin, TwinPoint};
 
 /// Points that are tried for each parameter before the search begins.
 const TRIED: usize = 4;
-/// Points from which it begins, if the first does not come near.
-const BEGINNINGS: usize = 3;
-/// Near: the root of the mean square of `ln(twin / measured)`.
-const NEAR: f64 = 0.004;
 /// What a figure is taken to scatter by before that is known.
 const FIRST_SCATTER: f64 = 0.02;
-/// The least that it is taken to: what latency histograms resolve, and a little more.
-pub(crate) const FLOOR: f64 = 0.003;
-/// Figures that scatter more than this are not fitted to.
-const SCATTER_MAX: f64 = 0.1;
-/// Seeds by which the scatter is known.
-pub(crate) const SEEDS: usize = 6;
 /// How far the logarithm of a value is moved at first to see what changes.
 const MOVED: f64 = 0.1;
-/// What figures must change by to be told from the steps of latency histograms, whose buckets are
-/// about 1 % wide.
-const RESOLVED: f64 = 0.03;
+/// A figure must change by this, or a value is moved further.
+const NOTICEABLE: f64 = 0.03;
 /// A figure that is missing, or as far off, counts as this, and moves nothing any more.
 const LOGARITHM_MAX: f64 = 3.0;
-/// A descent ends where the squares, or the coordinates, change by less than this share: roughly
-/// while the weights are not known, then finely.
-const ROUGH: f64 = 1e-2;
-const FINE: f64 = 1e-3;
-/// Steps by the mean over seeds.
-const LAST_STEPS: usize = 2;
+/// A descent ends where the squares, or the coordinates, change by less than this share.
+const TOLERANCE: f64 = 1e-2;
+/// It takes so many steps for each value at the most.
+const PATIENCE: usize = 4;
+/// Slopes are measured anew where a step changed the figures otherwise than they said, by this
+/// share of the change...
+const OTHERWISE: f64 = 0.7;
+/// ... and after so many steps.
+const STEPS: usize = 5;
 
-/// Where the points lie by which slopes are measured.
-#[derive(Clone, Copy)]
-enum Sides<'a> {
-    /// On one side of a point whose logarithms are these.
-    One(&'a DVector<f64>),
-    /// On either side.
-    Both,
-}
+/// Numbers of seeds from here on are of points with seeds of their own.
+const SEEDS_APART: usize = 1000;
 
 /// A search under way.
 pub(crate) struct Search<'a> {
     pub(crate) twin: &'a Twin,
     /// What is fitted to.
     pub(crate) figures: Vec<&'a Observed>,
-    /// The standard deviation of the logarithm of each.
-    pub(crate) scales: Vec<f64>,
     pub(crate) seed: u64,
     pub(crate) outside: Outside<'a>,
     runs: RefCell<usize>,
@@ -72,8 +59,7 @@ impl<'a> Search<'a> {
         figures: Vec<&'a Observed>,
         (seed, outside): (u64, Outside<'a>),
     ) -> Self {
-        let scales = vec![FIRST_SCATTER; figures.len()];
-        Self { twin, figures, scales, seed, outside, runs: RefCell::new(0) }
+        Self { twin, figures, seed, outside, runs: RefCell::new(0) }
     }
 
     /// Runs of all sessions so far.
@@ -100,6 +86,21 @@ impl<'a> Search<'a> {
         let point =
             |number| TwinPoint { coordinates: coordinates.clone(), seed: self.seed_of(number) };
         (0..seeds).map(point).collect()
+    }
+
+    /// These points, each with a seed that no other point has.
+    pub(crate) fn with_own_seeds(&self, coordinates: &[DVector<f64>]) -> Vec<TwinPoint> {
+        let first = SEEDS_APART + self.runs();
+        let point = |(number, it): (usize, &DVector<f64>)| TwinPoint {
+            coordinates: it.iter().copied().collect(),
+            seed: self.seed_of(first + number),
+        };
+        coordinates.iter().enumerate().map(point).collect()
+    }
+
+    /// Whether a logarithm is that of a figure that the twin gave.
+    pub(crate) fn is_given(logarithm: f64) -> bool {
+        logarithm.abs() < LOGARITHM_MAX
     }
 
     /// ln(twin / measured) of each figure at each point.
@@ -129,23 +130,23 @@ impl<'a> Search<'a> {
         let sessions = &found[0];
         let problem = sessions.iter().find_map(|session| session.as_ref().err().cloned());
         self.figures.retain(|figure| logarithm(figure, sessions).is_some());
-        self.scales = vec![FIRST_SCATTER; self.figures.len()];
         if let (true, Some(reason)) = (self.figures.is_empty(), problem) {
             return Err(FitError::NoTwin { reason });
         }
-        self.check_count()
+        self.check_count(self.figures.len())
     }
 
-    fn check_count(&self) -> Result<(), FitError> {
-        let (figures, parameters) = (self.figures.len(), self.twin.parameters().len());
+    /// That these are enough figures.
+    pub(crate) fn check_count(&self, figures: usize) -> Result<(), FitError> {
+        let parameters = self.twin.parameters().len();
         if figures <= parameters {
             return Err(FitError::TooFew { figures, parameters });
         }
         Ok(())
     }
 
-    /// The best of the points to which descents lead.
-    pub(crate) fn best_beginning(&self, rng: &Rng) -> Result<DVector<f64>, FitError> {
+    /// Points that are spread over the ranges, and the base's own: the best first.
+    pub(crate) fn beginnings(&self, rng: &Rng) -> Result<Vec<DVector<f64>>, FitError> {
         let mut tried = spread(self.twin, &mut rng.split("spread"));
         tried.push(DVector::from_vec(self.twin.begin()));
         let found = self.logarithms(&self.at(&tried))?;
@@ -155,172 +156,58 @@ impl<'a> Search<'a> {
             .map(|(logarithms, it)| (logarithms.iter().map(|it| it.abs().min(1.0)).sum(), it))
             .collect();
         scored.sort_by(|one, two| one.0.total_cmp(&two.0));
-        let mut best: Option<(f64, DVector<f64>)> = None;
-        for (_, begin) in scored.into_iter().take(BEGINNINGS) {
-            let (end, squares) = self.descend(begin, ROUGH)?;
-            let error = FIRST_SCATTER * (squares / self.figures.len() as f64).sqrt();
-            if best.as_ref().is_none_or(|(least, _)| error < *least) {
-                best = Some((error, end));
-            }
-            if error < NEAR {
-                break;
-            }
-        }
-        Ok(best.expect("there is a beginning").1)
+        Ok(scored.into_iter().map(|(_, point)| point).collect())
     }
 
-    /// From a point to where the squares are least, and what they are.
-    fn descend(
-        &self,
-        begin: DVector<f64>,
-        tolerance: f64,
-    ) -> Result<(DVector<f64>, f64), FitError> {
+    /// From a point to where the squares are least.
+    pub(crate) fn descend(&self, begin: DVector<f64>) -> Result<DVector<f64>, FitError> {
         let problem = Descent { search: self, at: begin, known: RefCell::default() };
         let method = LevenbergMarquardt::new()
-            .with_ftol(tolerance)
-            .with_xtol(tolerance)
+            .with_ftol(TOLERANCE)
+            .with_xtol(TOLERANCE)
             .with_gtol(1e-9)
             .with_stepbound(3.0)
-            .with_patience(2);
-        let (problem, report) = method.minimize(problem);
-        let known = problem.known.into_inner();
-        if let Some(error) = known.error {
-            return Err(error);
+            .with_patience(PATIENCE);
+        let (problem, _) = method.minimize(problem);
+        match problem.known.into_inner().error {
+            Some(error) => Err(error),
+            None => Ok(problem.at),
         }
-        Ok((problem.at, 2.0 * report.objective_function))
     }
 
-    /// From a point to the best one near it.
-    pub(crate) fn descend_finely(&self, begin: DVector<f64>) -> Result<DVector<f64>, FitError> {
-        Ok(self.descend(begin, FINE)?.0)
-    }
-
-    /// How the logarithms scatter between seeds: for each seed, the difference from their mean, and
-    /// that mean.
-    pub(crate) fn scatter(&self, at: &DVector<f64>) -> Result<Scatter, FitError> {
-        let found = self.logarithms(&self.seeds_at(at, SEEDS))?;
-        let mean = found.iter().sum::<DVector<f64>>() / found.len() as f64;
-        let differences = found.iter().map(|it| it - &mean).collect();
-        Ok(Scatter { mean, differences })
-    }
-
-    /// Weighs each figure by its scatter, and drops those that scatter too much.
-    pub(crate) fn weigh(&mut self, scatter: &Scatter) -> Result<(), FitError> {
-        let deviations = scatter.deviations();
-        let kept = |at: &usize| deviations[*at] <= SCATTER_MAX;
-        let kept: Vec<usize> = (0..self.figures.len()).filter(kept).collect();
-        let twice = 1.0 + 1.0 / SEEDS as f64;
-        let scale = |at: &usize| {
-            let (own, twin) = (self.figures[*at].deviation, deviations[*at]);
-            (FLOOR.powi(2) + own.powi(2) + twice * twin.powi(2)).sqrt()
-        };
-        self.scales = kept.iter().map(scale).collect();
-        self.figures = kept.iter().map(|at| self.figures[*at]).collect();
-        self.check_count()
-    }
-
-    /// Residuals of these logarithms.
-    pub(crate) fn weighed(&self, logarithms: &DVector<f64>) -> DVector<f64> {
-        let scaled = logarithms.iter().zip(&self.scales).map(|(it, scale)| it / scale);
-        DVector::from_iterator(logarithms.len(), scaled)
-    }
-
-    /// Residuals at points, with the search's seed.
-    pub(crate) fn residuals(
-        &self,
-        coordinates: &[DVector<f64>],
-    ) -> Result<Vec<DVector<f64>>, FitError> {
-        let found = self.logarithms(&self.at(coordinates))?;
-        Ok(found.iter().map(|it| self.weighed(it)).collect())
-    }
-
-    /// How the logarithms change with each coordinate, by points moved to one side of `at`, or to
-    /// either side. A move that changes no figure by what a latency histogram resolves tells
-    /// nothing: the next is larger.
-    fn slopes(&self, at: &DVector<f64>, sides: Sides<'_>) -> Result<Vec<DVector<f64>>, FitError> {
+    /// How the logarithms change with each coordinate around a point where they are `here`. A move
+    /// that changes no figure noticeably tells nothing: the next is larger.
+    fn slopes(&self, at: &DVector<f64>, here: &DVector<f64>) -> Result<DMatrix<f64>, FitError> {
         let parameters = self.twin.parameters();
-        let first = |number: usize| MOVED / parameters[number].slope(at[number]).max(MOVED / 2.0);
+        // Away from the nearer end of the range, where nothing changes any more.
+        let away = |number: usize| if at[number] > 0.0 { -1.0 } else { 1.0 };
+        let first = |number: usize| {
+            away(number) * MOVED / parameters[number].slope(at[number]).max(MOVED / 2.0)
+        };
         let mut moves: Vec<f64> = (0..at.len()).map(first).collect();
-        let mut columns: Vec<Option<DVector<f64>>> = vec![None; at.len()];
+        let mut slopes = DMatrix::zeros(here.len(), at.len());
+        let mut open: Vec<usize> = (0..at.len()).collect();
         for is_last in [false, false, true] {
-            let open: Vec<usize> = (0..at.len()).filter(|it| columns[*it].is_none()).collect();
-            let ends: Vec<(DVector<f64>, DVector<f64>)> = open
-                .iter()
-                .map(|&number| {
-                    // Away from the nearer end of the range, where nothing changes any more.
-                    let away = if at[number] > 0.0 { -1.0 } else { 1.0 };
-                    let (mut one, mut other) = (at.clone(), at.clone());
-                    one[number] += away * moves[number];
-                    if matches!(sides, Sides::Both) {
-                        other[number] -= away * moves[number];
-                    }
-                    (one, other)
-                })
-                .collect();
-            let mut points: Vec<DVector<f64>> = ends.iter().map(|it| it.0.clone()).collect();
-            if matches!(sides, Sides::Both) {
-                points.extend(ends.iter().map(|it| it.1.clone()));
-            }
+            let moved = |&number: &usize| {
+                let mut point = at.clone();
+                point[number] += moves[number];
+                point
+            };
+            let points: Vec<DVector<f64>> = open.iter().map(moved).collect();
             let found = self.logarithms(&self.at(&points))?;
-            for (place, number) in open.into_iter().enumerate() {
-                let other = match sides {
-                    Sides::One(here) => here,
-                    Sides::Both => &found[ends.len() + place],
-                };
-                let change = &found[place] - other;
-                let apart = ends[place].0[number] - ends[place].1[number];
-                if is_last || change.amax() > RESOLVED {
-                    columns[number] = Some(change / apart);
+            let mut next = Vec::new();
+            for (number, found) in std::mem::take(&mut open).into_iter().zip(found) {
+                let change = found - here;
+                if is_last || change.amax() > NOTICEABLE {
+                    slopes.set_column(number, &(change / moves[number]));
                 } else {
                     moves[number] *= 3.0;
+                    next.push(number);
                 }
             }
+            open = next;
         }
-        Ok(columns.into_iter().flatten().collect())
-    }
-
-    /// The same of residuals, as a matrix.
-    fn jacobian(&self, at: &DVector<f64>, sides: Sides<'_>) -> Result<DMatrix<f64>, FitError> {
-        let slopes = self.slopes(at, sides)?;
-        let columns: Vec<DVector<f64>> = slopes.iter().map(|it| self.weighed(it)).collect();
-        Ok(DMatrix::from_columns(&columns))
-    }
-
-    /// The last steps: where the mean over seeds is best. Where it is, the scatter there, and how
-    /// the residuals change.
-    pub(crate) fn last_steps(
-        &self,
-        mut at: DVector<f64>,
-    ) -> Result<(DVector<f64>, Scatter, Linear), FitError> {
-        let jacobian = self.jacobian(&at, Sides::Both)?;
-        let mut scatter = self.scatter(&at)?;
-        let mut linear = Linear { residuals: self.weighed(&scatter.mean), jacobian };
-        for _ in 0..LAST_STEPS {
-            let next = &at + linear.step(&at);
-            let there = self.scatter(&next)?;
-            let residuals = self.weighed(&there.mean);
-            if residuals.norm_squared() >= linear.residuals.norm_squared() {
-                break;
-            }
-            (at, scatter, linear.residuals) = (next, there, residuals);
-        }
-        Ok((at, scatter, linear))
-    }
-}
-
-/// What chance does to the figures at a point.
-#[derive(Clone, Debug)]
-pub(crate) struct Scatter {
-    pub(crate) mean: DVector<f64>,
-    pub(crate) differences: Vec<DVector<f64>>,
-}
-
-impl Scatter {
-    /// The standard deviation of each figure's logarithm.
-    pub(crate) fn deviations(&self) -> Vec<f64> {
-        let freedom = (self.differences.len() - 1) as f64;
-        let square = |at: usize| self.differences.iter().map(move |it| it[at].powi(2));
-        (0..self.mean.len()).map(|at| (square(at).sum::<f64>() / freedom).sqrt()).collect()
+        Ok(slopes)
     }
 }
 
@@ -331,19 +218,29 @@ pub(crate) fn logarithm(figure: &Observed, sessions: &[SessionFigures]) -> Optio
     Some((ours / figure.value).ln())
 }
 
-/// Points that fill the ranges evenly: in each coordinate each part of the range once (a Latin
-/// hypercube).
+/// Points that fill the ranges of all values evenly.
 fn spread(twin: &Twin, rng: &mut Rng) -> Vec<DVector<f64>> {
     let parameters = twin.parameters();
-    let count = TRIED * parameters.len();
-    let mut points = vec![DVector::zeros(parameters.len()); count];
-    for (number, parameter) in parameters.iter().enumerate() {
+    let coordinate = |number: usize, share: f64| {
+        let parameter = &parameters[number];
+        parameter.coordinate((parameter.range().0.ln() + share * parameter.width()).exp())
+    };
+    let shares = latin(TRIED * parameters.len(), parameters.len(), rng);
+    let point = |shares: DVector<f64>| {
+        DVector::from_fn(parameters.len(), |number, _| coordinate(number, shares[number]))
+    };
+    shares.into_iter().map(point).collect()
+}
+
+/// Points that fill the unit cube evenly: in each coordinate each part of it once (a Latin
+/// hypercube).
+pub(crate) fn latin(count: usize, coordinates: usize, rng: &mut Rng) -> Vec<DVector<f64>> {
+    let mut points = vec![DVector::zeros(coordinates); count];
+    for number in 0..coordinates {
         let mut parts: Vec<usize> = (0..count).collect();
         rng.shuffle(&mut parts);
-        let (low, _) = parameter.range();
         for (point, part) in points.iter_mut().zip(parts) {
-            let share = (part as f64 + uniform(rng)) / count as f64;
-            point[number] = parameter.coordinate((low.ln() + share * parameter.width()).exp());
+            point[number] = (part as f64 + uniform(rng)) / count as f64;
         }
     }
     points
@@ -354,12 +251,6 @@ pub(crate) fn uniform(rng: &mut Rng) -> f64 {
     (rng.bits() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A column below another one.
-fn below(upper: &DVector<f64>, lower: &DVector<f64>) -> DVector<f64> {
-    let both = upper.iter().chain(lower.iter()).copied();
-    DVector::from_iterator(upper.len() + lower.len(), both)
-}
-
 /// The search as the optimiser sees it: with a weak preference for the middle of each range, so
 /// that what the figures do not tell has an end.
 struct Descent<'a> {
@@ -368,11 +259,71 @@ struct Descent<'a> {
     known: RefCell<Known>,
 }
 
-/// What was computed at the point where it is.
+/// What was computed so far.
 #[derive(Default)]
 struct Known {
-    residuals: Option<DVector<f64>>,
+    /// Where it was last.
+    last: Option<(DVector<f64>, DVector<f64>)>,
+    slopes: Option<Slopes>,
     error: Option<FitError>,
+}
+
+/// How the logarithms change with the coordinates.
+struct Slopes {
+    by_coordinate: DMatrix<f64>,
+    /// Steps since they were measured.
+    steps: usize,
+    /// The last step did otherwise.
+    failed: bool,
+}
+
+impl Slopes {
+    /// Learns from a step that changed the logarithms.
+    fn learn(&mut self, step: &DVector<f64>, change: &DVector<f64>) {
+        let otherwise = change - &self.by_coordinate * step;
+        self.failed |= otherwise.norm() > OTHERWISE * change.norm();
+        self.by_coordinate += otherwise * step.transpose() / step.norm_squared();
+    }
+}
+
+impl Descent<'_> {
+    /// ln(twin / measured) where it is.
+    fn logarithms(&self) -> Result<DVector<f64>, FitError> {
+        let known = &mut *self.known.borrow_mut();
+        if let Some((at, logarithms)) = &known.last
+            && *at == self.at
+        {
+            return Ok(logarithms.clone());
+        }
+        let points = self.search.at(std::slice::from_ref(&self.at));
+        let found = self.search.logarithms(&points)?.remove(0);
+        let last = known.last.replace((self.at.clone(), found.clone()));
+        if let (Some((at, logarithms)), Some(slopes)) = (last, &mut known.slopes) {
+            slopes.learn(&(&self.at - at), &(&found - logarithms));
+        }
+        Ok(found)
+    }
+
+    fn slopes(&self) -> Result<DMatrix<f64>, FitError> {
+        let here = self.logarithms()?;
+        let known = &mut *self.known.borrow_mut();
+        if let Some(slopes) = &mut known.slopes
+            && !slopes.failed
+            && slopes.steps < STEPS
+        {
+            slopes.steps += 1;
+            return Ok(slopes.by_coordinate.clone());
+        }
+        let by_coordinate = self.search.slopes(&self.at, &here)?;
+        let slopes = Slopes { by_coordinate: by_coordinate.clone(), steps: 0, failed: false };
+        known.slopes = Some(slopes);
+        Ok(by_coordinate)
+    }
+
+    /// What was found; an error ends the descent.
+    fn keep<T>(&self, found: Result<T, FitError>) -> Option<T> {
+        found.map_err(|error| self.known.borrow_mut().error = Some(error)).ok()
+    }
 }
 
 impl LeastSquaresProblem<f64, Dyn, Dyn> for Descent<'_> {
@@ -381,10 +332,7 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Descent<'_> {
     type ParameterStorage = Owned<f64, Dyn>;
 
     fn set_params(&mut self, at: &DVector<f64>) {
-        if self.at != *at {
-            self.at.clone_from(at);
-            self.known.borrow_mut().residuals = None;
-        }
+        self.at.clone_from(at);
     }
 
     fn params(&self) -> DVector<f64> {
@@ -392,38 +340,18 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Descent<'_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        let mut known = self.known.borrow_mut();
-        if known.residuals.is_none() {
-            match self.search.residuals(std::slice::from_ref(&self.at)) {
-                Ok(found) => known.residuals = found.into_iter().next(),
-                Err(error) => known.error = Some(error),
-            }
-        }
-        let residuals = known.residuals.as_ref()?;
-        Some(below(residuals, &(&self.at / PRIOR)))
+        let found = self.keep(self.logarithms())? / FIRST_SCATTER;
+        let both = found.iter().copied().chain(self.at.iter().map(|it| it / PRIOR));
+        Some(DVector::from_iterator(found.len() + self.at.len(), both))
     }
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
-        self.residuals()?;
-        let here = self.known.borrow().residuals.clone()?;
-        let scales = self.search.scales.iter();
-        let here = DVector::from_iterator(
-            here.len(),
-            here.iter().zip(scales).map(|(it, scale)| it * scale),
-        );
-        match self.search.jacobian(&self.at, Sides::One(&here)) {
-            Ok(jacobian) => {
-                let (rows, count) = jacobian.shape();
-                let mut whole = jacobian.insert_rows(rows, count, 0.0);
-                for at in 0..count {
-                    whole[(rows + at, at)] = 1.0 / PRIOR;
-                }
-                Some(whole)
-            }
-            Err(error) => {
-                self.known.borrow_mut().error = Some(error);
-                None
-            }
+        let slopes = self.keep(self.slopes())? / FIRST_SCATTER;
+        let (rows, count) = slopes.shape();
+        let mut whole = slopes.insert_rows(rows, count, 0.0);
+        for at in 0..count {
+            whole[(rows + at, at)] = 1.0 / PRIOR;
         }
+        Some(whole)
     }
 }

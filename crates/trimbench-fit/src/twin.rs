@@ -132,7 +132,7 @@ impl Twin {
     /// The settings of the values at these coordinates.
     pub fn settings(&self, coordinates: &[f64]) -> Vec<(String, String)> {
         let of = |(parameter, coordinate): (&Parameter, &f64)| {
-            (parameter.key.clone(), parameter.text(parameter.value(*coordinate)))
+            (parameter.key.clone(), parameter.exact_text(parameter.value(*coordinate)))
         };
         self.parameters.iter().zip(coordinates).map(of).collect()
     }

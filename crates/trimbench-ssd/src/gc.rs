@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use trimbench_core::{Instant, Nanos};
+use trimbench_core::{Instant, Nanos, Ppm};
 
 use crate::config::{RESERVE_SUPERBLOCKS, SsdConfig};
 use crate::counters::DriveCounters;
@@ -136,6 +136,8 @@ pub(crate) struct GarbageCollector {
     /// Valid units up to which a victim is worth idle time.
     idle_valid_max: u32,
     idle_after: Nanos,
+    /// The part of idle time that is used.
+    idle_share: Ppm,
     pace: Nanos,
     /// When the next write may be acknowledged that is paced.
     paced_at: Instant,
@@ -170,6 +172,7 @@ impl GarbageCollector {
             high: config.gc.idle_free_target.of(config.superblocks()).max(low + 1),
             idle_valid_max: u32::try_from(valid_max).expect("checked geometry"),
             idle_after: config.gc.idle_after,
+            idle_share: config.gc.idle_share,
             pace: config.gc.pace,
             paced_at: Instant::START,
             level_every: config.gc.level_every,
@@ -286,8 +289,12 @@ impl GarbageCollector {
     fn pay_within(&mut self, idle: &Range<Instant>, nand: &mut Nand) -> bool {
         debug_assert_eq!(self.assigned, 0, "nothing is on its way while the drive is idle");
         self.break_bursts();
+        let end = idle.start + idle.end.since(idle.start).scaled(self.idle_share);
+        if end <= idle.start {
+            return false;
+        }
         while let Some(&owed) = self.debt.front() {
-            if nand.die_free_at(owed.die()).max(idle.start) >= idle.end {
+            if nand.die_free_at(owed.die()).max(idle.start) >= end {
                 return false;
             }
             self.debt.pop_front();

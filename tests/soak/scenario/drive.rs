@@ -87,6 +87,9 @@ pub(super) fn gc(rng: &mut Rng, it: &mut Scenario) {
     gc.idle_after = micros(rng, 0, 100_000);
     gc.idle_free_target = Ppm(narrow(between(rng, 0, 300_000)));
     gc.idle_valid_max = Ppm(narrow(between(rng, 0, 1_000_000)));
+    if rng.chance(HALF) {
+        gc.idle_share = Ppm(narrow(between(rng, 0, 1_000_000)));
+    }
 }
 
 /// None, or either kind with either way of being full.

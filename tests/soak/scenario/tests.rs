@@ -44,6 +44,7 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("pages {}", drive.gc.read_bytes.is_some()));
         seen.insert(format!("reads of its own {}", drive.gc.read.is_some()));
         seen.insert(format!("paces {}", drive.gc.pace > Nanos::ZERO));
+        seen.insert(format!("rests {}", drive.gc.idle_share < Ppm(1_000_000)));
         seen.insert(format!("levels {}", drive.gc.level_every.is_some()));
         seen.insert(format!("roots {}", drive.gc.policy == VictimPolicy::CostBenefitRoot));
         seen.insert(format!("absorbs {}", drive.buffer_overwrites));
@@ -58,8 +59,8 @@ fn every_feature_is_drawn_alone_and_not_at_all() {
         seen.insert(format!("fails {}", faults.fail_from.is_some()));
     }
     // The modes, three arbitrations, three reads, two media, three starts, five caches and none,
-    // and both of 25.
-    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 3 + 2 + 3 + 6 + 2 * 25, "{seen:?}");
+    // and both of 26.
+    assert_eq!(seen.len(), TrimMode::NAMES.len() + 3 + 3 + 2 + 3 + 6 + 2 * 26, "{seen:?}");
 }
 
 #[test]

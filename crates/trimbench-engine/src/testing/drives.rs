@@ -121,6 +121,7 @@ fn collector() -> GcConfig {
         idle_after: Nanos::from_millis(100),
         idle_free_target: Ppm(20_000),
         idle_valid_max: Ppm(500_000),
+        idle_share: Ppm(1_000_000),
     }
 }
 

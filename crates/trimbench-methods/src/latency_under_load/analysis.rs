@@ -80,6 +80,7 @@ fn of_rate(point: RatePoint, step: &Step) -> Vec<Figure> {
             let metric = point.percentile(class, quantile);
             figures.extend(figure(metric, ms(&quantile.to_string()), rounded(count)));
         }
+        figures.extend(figure(point.mean(class), ms("mean"), rounded(count)));
         figures.extend(figure(point.longest(class), ms("max"), rounded(count)));
     }
     figures

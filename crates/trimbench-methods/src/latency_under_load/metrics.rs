@@ -45,6 +45,12 @@ impl RatePoint {
         self.metric(&format!("{}-{quantile}", class.id()), &title, "ms", Lower)
     }
 
+    /// The mean response time: unlike a percentile it never jumps with the rate.
+    pub(super) fn mean(self, class: Class) -> Metric {
+        let title = format!("{}, mean", self.title(class.plural()));
+        self.metric(&format!("{}-mean", class.id()), &title, "ms", Lower)
+    }
+
     /// The longest response time.
     pub(super) fn longest(self, class: Class) -> Metric {
         let title = format!("longest of the {}", self.title(class.plural()));
@@ -87,7 +93,7 @@ pub(super) fn metrics(method: &LatencyUnderLoad) -> Vec<Metric> {
         metrics.push(point.achieved());
         for class in Class::ALL.into_iter().filter(|it| *it != Class::Trim || point.trim_rate > 0) {
             metrics.extend(Quantile::STANDARD.map(|quantile| point.percentile(class, quantile)));
-            metrics.push(point.longest(class));
+            metrics.extend([point.mean(class), point.longest(class)]);
         }
     }
     metrics

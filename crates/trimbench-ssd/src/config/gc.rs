@@ -95,6 +95,10 @@ settings! {
             described("any share");
         /// in idle time, skips superblocks that hold more valid data than this share
         pub idle_valid_max: Ppm = "collector.idle_valid_max", Required, described("any share");
+        /// share of idle time in which garbage collection and folding work: a drive that spares
+        /// power rests for the others
+        pub idle_share: Ppm = "collector.idle_share", default_to("100%"),
+            described("at most 100%");
     }
 }
 
@@ -110,6 +114,12 @@ impl GcConfig {
             )?;
         }
         require(self.pace <= PACE_MAX, "collector.pace", self.pace, "at most 1s")?;
+        require(
+            self.idle_share.0 <= 1_000_000,
+            "collector.idle_share",
+            self.idle_share,
+            "at most 100%",
+        )?;
         require(
             self.level_every.is_none_or(|every| every >= 2),
             "collector.level_every",

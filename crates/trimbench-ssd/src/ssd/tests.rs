@@ -66,6 +66,7 @@ pub(crate) fn plain() -> SsdConfig {
             idle_after: Nanos::from_millis(100),
             idle_free_target: Ppm(20_000),
             idle_valid_max: Ppm(500_000),
+            idle_share: Ppm(1_000_000),
         },
         contents: ContentsConfig { reads: TrimmedReads::Zeroes, promise: TrimPromise::Nothing },
         slc_cache: None,

@@ -124,6 +124,25 @@ fn idle_time_folds_the_cache_and_the_next_burst_is_quick_again() {
 }
 
 #[test]
+fn a_drive_that_uses_a_share_of_idle_time_folds_in_a_longer_rest_what_another_folds_at_once() {
+    let folded = |idle_share: Ppm, millis: u64| {
+        let mut target = drive(SsdConfig {
+            write_buffer: Bytes(65_536),
+            slc_cache: Some(cache(SlcMode::Fixed, WhenFull::Direct)),
+            gc: GcConfig { idle_share, ..plain().gc },
+            ..plain()
+        });
+        write(&mut target, 0, 4_096);
+        rest(&mut target, Nanos::from_millis(50 + millis));
+        target.model().counters().folded_units
+    };
+    let whole = folded(Ppm(1_000_000), 100);
+    assert!((1..4_096).contains(&whole), "{whole}");
+    assert_eq!(folded(Ppm(250_000), 400), whole);
+    assert_eq!(folded(Ppm(0), 10_000), 0);
+}
+
+#[test]
 fn a_pause_shorter_than_the_firmware_waits_folds_nothing() {
     let mut target = cached(cache(SlcMode::Fixed, WhenFull::Direct));
     write(&mut target, 0, 4_096);

@@ -1,0 +1,286 @@
+//! The figures around a point, as functions of the coordinates.
+//!
+//! Two runs of a twin differ by chance, and the values of a drive are known no better than that
+//! lets. So points are spread around the best so far, each is run with a seed of its own, and a
+//! response surface is laid through what they gave ([BOXW51]): the logarithm of each figure is
+//! linear in the coordinates, and in those that are hardly known also quadratic. What the points
+//! scatter by around it is chance, steps and bends together, and weighs the figure.
+
+use nalgebra::{DMatrix, DVector, RowDVector};
+use trimbench_core::rng::Rng;
+
+use crate::error::FitError;
+use crate::linear::Linear;
+use crate::observed::Observed;
+use crate::search::{Search, latin};
+
+/// Points for each coordinate, and at the least.
+const POINTS: usize = 6;
+const POINTS_MIN: usize = 30;
+/// Coordinates beyond this are within 1 % of an end of the range, where nothing changes any more.
+pub(crate) const END: f64 = 4.595;
+/// How far from the middle evenly spread points reach, in standard deviations.
+const REACH: f64 = 1.732;
+/// How far the logarithm of a value is spread at first, and at the least: a standard deviation.
+const FIRST: f64 = 0.2;
+const LEAST: f64 = 0.01;
+/// The same later: so many times what the value is known by.
+const KNOWN_BY: f64 = 2.0;
+/// A coordinate that is known by less than this, or lies nearer to an end than the other, is bent:
+/// it has a quadratic term.
+const WIDE: f64 = 0.2;
+const NEAR_END: f64 = 0.8 * END;
+/// A surface that is wider than the next one would be by this factor is not the last.
+const NARROWER: f64 = 3.0;
+/// Surfaces at the least, and at the most.
+const SURFACES: std::ops::RangeInclusive<usize> = 2..=7;
+/// Steps to the best point of a surface.
+const STEPS: usize = 12;
+/// The least that a figure scatters by: what classes of 0.1 % of histograms make of it.
+const FLOOR: f64 = 0.0003;
+/// Figures that scatter more than this are not fitted to.
+const SCATTER_MAX: f64 = 0.25;
+/// Figures that so many of the points lack are not either: a tenth.
+const LACKING: usize = 10;
+
+/// Where points are spread.
+#[derive(Clone, Debug)]
+struct Region {
+    center: DVector<f64>,
+    /// Ends in each coordinate.
+    low: DVector<f64>,
+    high: DVector<f64>,
+}
+
+impl Region {
+    /// Around a point, with these standard deviations.
+    fn around(center: DVector<f64>, spread: &DVector<f64>) -> Self {
+        let low = (&center - spread * REACH).map(|it| it.max(-END));
+        let high = (&center + spread * REACH).map(|it| it.min(END));
+        Self { center, low, high }
+    }
+}
+
+/// A response surface.
+#[derive(Debug)]
+pub(crate) struct Surface<'a> {
+    region: Region,
+    /// What it has.
+    pub(crate) figures: Vec<&'a Observed>,
+    /// Coordinates that have a quadratic term.
+    wide: Vec<usize>,
+    /// For each figure: the logarithm at the middle, slopes, quadratic terms.
+    terms: DMatrix<f64>,
+    /// What each figure is taken to scatter by.
+    pub(crate) scales: DVector<f64>,
+    /// What each point is off the surface: a column for each.
+    scatter: DMatrix<f64>,
+    /// Points less terms.
+    pub(crate) freedom: usize,
+}
+
+/// A figure of a surface.
+struct Laid<'a> {
+    figure: &'a Observed,
+    terms: RowDVector<f64>,
+    /// What each point is off it.
+    scatter: RowDVector<f64>,
+    /// What it is taken to scatter by.
+    scale: f64,
+}
+
+/// The last surface of a search, and the best point on it.
+pub(crate) struct Best<'a> {
+    pub(crate) surface: Surface<'a>,
+    pub(crate) at: DVector<f64>,
+    /// What each coordinate is known by: a standard deviation.
+    pub(crate) deviations: DVector<f64>,
+}
+
+/// Surfaces one after the other, each around the best point of the one before, and as wide as that
+/// is known.
+pub(crate) fn best<'a>(
+    search: &Search<'a>,
+    begin: &DVector<f64>,
+    rng: &mut Rng,
+) -> Result<Best<'a>, FitError> {
+    let parameters = search.twin.parameters();
+    let slope = |number: usize, at: f64| parameters[number].slope(at).max(1e-3);
+    let mut at = begin.map(|it| it.clamp(-END, END));
+    let mut spread = DVector::from_fn(at.len(), |number, _| FIRST / slope(number, at[number]));
+    let mut wide = Vec::new();
+    for number in 1..=*SURFACES.end() {
+        let region = Region::around(at.clone(), &spread);
+        let surface = Surface::of(search, region, &wide, rng)?;
+        let center = std::mem::replace(&mut at, surface.best());
+        let moved = &at - center;
+        let deviations = surface.deviations(&at);
+        wide = (0..at.len()).filter(|it| is_wide(at[*it], deviations[*it])).collect();
+        let next = DVector::from_fn(at.len(), |it, _| {
+            let known_by = (KNOWN_BY * deviations[it]).max(moved[it].abs() / REACH);
+            known_by.clamp(LEAST / slope(it, at[it]), END / REACH)
+        });
+        let is_narrow = (0..at.len()).all(|it| spread[it] <= next[it] * NARROWER);
+        if number >= *SURFACES.start() && surface.holds(&at) && is_narrow {
+            return Ok(Best { surface, at, deviations });
+        }
+        spread = next;
+    }
+    Err(FitError::NotConverged { evaluations: search.runs() })
+}
+
+/// Whether a coordinate is known so badly that the figures are not linear in it.
+pub(crate) fn is_wide(coordinate: f64, deviation: f64) -> bool {
+    deviation > WIDE || coordinate.abs() > NEAR_END
+}
+
+impl<'a> Surface<'a> {
+    fn of(
+        search: &Search<'a>,
+        region: Region,
+        wide: &[usize],
+        rng: &mut Rng,
+    ) -> Result<Self, FitError> {
+        let count = region.center.len();
+        let points = (POINTS * count).max(POINTS_MIN);
+        let shares = latin(points, count, rng);
+        let place =
+            |share: &DVector<f64>| &region.low + (&region.high - &region.low).component_mul(share);
+        let places: Vec<DVector<f64>> = shares.iter().map(place).collect();
+        let found = search.logarithms(&search.with_own_seeds(&places))?;
+        let row = |place: &DVector<f64>| Self::row(&(place - &region.center), wide);
+        let rows: Vec<DVector<f64>> = places.iter().map(row).collect();
+        let mut laid = Vec::new();
+        for (number, figure) in search.figures.iter().enumerate() {
+            let given = |it: &DVector<f64>| Some(it[number]).filter(|it| Search::is_given(*it));
+            let values: Vec<Option<f64>> = found.iter().map(given).collect();
+            let Some((terms, scatter, deviation)) = lay(&rows, &values) else { continue };
+            let chance = deviation * (1.0 + rows[0].len() as f64 / points as f64).sqrt();
+            laid.push(Laid {
+                figure,
+                terms: terms.transpose(),
+                scatter: scatter.transpose(),
+                scale: FLOOR.hypot(figure.deviation).hypot(chance),
+            });
+        }
+        search.check_count(laid.len())?;
+        let rows_of = |of: &dyn Fn(&Laid<'a>) -> RowDVector<f64>| {
+            DMatrix::from_rows(&laid.iter().map(of).collect::<Vec<_>>())
+        };
+        Ok(Self {
+            terms: rows_of(&|it| it.terms.clone()),
+            scatter: rows_of(&|it| it.scatter.clone()),
+            scales: DVector::from_iterator(laid.len(), laid.iter().map(|it| it.scale)),
+            figures: laid.iter().map(|it| it.figure).collect(),
+            freedom: points - rows[0].len(),
+            wide: wide.to_vec(),
+            region,
+        })
+    }
+
+    /// The terms' factors at a distance from the middle.
+    fn row(apart: &DVector<f64>, wide: &[usize]) -> DVector<f64> {
+        let squares = wide.iter().map(|number| apart[*number].powi(2));
+        let row: Vec<f64> =
+            std::iter::once(1.0).chain(apart.iter().copied()).chain(squares).collect();
+        DVector::from_vec(row)
+    }
+
+    /// The figures at a point, and how they change: in units of their scatter.
+    pub(crate) fn linear(&self, at: &DVector<f64>) -> Linear {
+        let apart = at - &self.region.center;
+        let logarithms = &self.terms * Self::row(&apart, &self.wide);
+        let mut jacobian = self.terms.columns(1, at.len()).into_owned();
+        for (place, number) in self.wide.iter().enumerate() {
+            let bend = self.terms.column(1 + at.len() + place) * (2.0 * apart[*number]);
+            let mut column = jacobian.column_mut(*number);
+            column += bend;
+        }
+        for (number, mut row) in jacobian.row_iter_mut().enumerate() {
+            row /= self.scales[number];
+        }
+        Linear { residuals: logarithms.component_div(&self.scales), jacobian }
+    }
+
+    /// A point that is not farther outside than the region is wide.
+    fn near(&self, at: &DVector<f64>) -> DVector<f64> {
+        let Region { low, high, .. } = &self.region;
+        DVector::from_fn(at.len(), |it, _| {
+            let width = if self.wide.contains(&it) { 0.0 } else { (high[it] - low[it]) / 2.0 };
+            at[it].clamp((low[it] - width).max(-END), (high[it] + width).min(END))
+        })
+    }
+
+    /// Where the squares are least.
+    fn best(&self) -> DVector<f64> {
+        let mut at = self.region.center.clone();
+        for _ in 0..STEPS {
+            let step = self.linear(&at).step(&at);
+            at = self.near(&(&at + step));
+        }
+        at
+    }
+
+    /// The least squares where a coordinate is held.
+    pub(crate) fn held(&self, from: &DVector<f64>, number: usize, coordinate: f64) -> f64 {
+        let mut at = from.clone();
+        for _ in 0..STEPS {
+            let change = coordinate - at[number];
+            let step = self.linear(&at).step_with(number, change);
+            at = self.near(&(&at + step));
+        }
+        self.linear(&at).residuals.norm_squared()
+    }
+
+    /// Whether a point lies where the points were.
+    fn holds(&self, at: &DVector<f64>) -> bool {
+        let Region { low, high, .. } = &self.region;
+        (0..at.len()).all(|it| (low[it]..=high[it]).contains(&at[it]))
+    }
+
+    /// The ends between which the surface was laid.
+    pub(crate) fn ends(&self, number: usize) -> [f64; 2] {
+        [self.region.low[number], self.region.high[number]]
+    }
+
+    /// What chance makes of the coordinates of a drive: a move for each point, from the best one.
+    pub(crate) fn moves(&self, at: &DVector<f64>) -> Vec<DVector<f64>> {
+        let estimator = self.linear(at).estimator();
+        let weighed = |column: nalgebra::DVectorView<'_, f64>| column.component_div(&self.scales);
+        self.scatter.column_iter().map(|column| -(&estimator * weighed(column))).collect()
+    }
+
+    /// What each coordinate is known by: a standard deviation, of what the points' scatter makes of
+    /// it and of what the figures do not tell.
+    fn deviations(&self, at: &DVector<f64>) -> DVector<f64> {
+        let moves = self.moves(at);
+        let untold = self.linear(at).untold();
+        DVector::from_fn(at.len(), |number, _| {
+            let squares: f64 = moves.iter().map(|moved| moved[number].powi(2)).sum();
+            (squares / self.freedom as f64).sqrt().hypot(untold[number])
+        })
+    }
+}
+
+/// Lays a surface through the values of one figure: its terms, what each point is off it (0 where
+/// it has no value), and the standard deviation of that.
+fn lay(rows: &[DVector<f64>], values: &[Option<f64>]) -> Option<(DVector<f64>, DVector<f64>, f64)> {
+    let given: Vec<usize> = (0..rows.len()).filter(|it| values[*it].is_some()).collect();
+    if (rows.len() - given.len()) * LACKING > rows.len() {
+        return None;
+    }
+    let matrix = DMatrix::from_fn(given.len(), rows[0].len(), |it, term| rows[given[it]][term]);
+    let right = DVector::from_fn(given.len(), |it, _| values[given[it]].unwrap_or_default());
+    let terms = matrix.clone().svd(true, true).solve(&right, 1e-12).ok()?;
+    let off = right - matrix * &terms;
+    let mut scatter = DVector::zeros(rows.len());
+    for (place, number) in given.iter().enumerate() {
+        scatter[*number] = off[place];
+    }
+    let freedom = given.len().saturating_sub(rows[0].len()).max(1);
+    let deviation = (off.norm_squared() / freedom as f64).sqrt();
+    (deviation <= SCATTER_MAX).then_some((terms, scatter, deviation))
+}
+
+#[cfg(test)]
+mod tests;
