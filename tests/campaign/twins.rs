@@ -48,12 +48,12 @@ const BASE: &str = "plain-nvme-tlc,trim.mode=queued";
 const CAPACITY: &str = "1GiB";
 /// What the drive is measured with.
 const METHODS: [&str; 3] = ["steady-state", "trim-sweep", "latency-under-load"];
-/// Methods that the fit does not see, their headlines or a figure of each, and their targets'
-/// filesystem.
-const UNSEEN: [(&str, &str, &str); 3] = [
-    ("replay", "throughput-qd32-kept", ""),
-    ("policy", "", "ext4:"),
-    ("settle", "settle-trim", ""),
+/// Methods that the fit does not see, their headlines or a figure of each, their targets'
+/// filesystem, and the capacity that they need.
+const UNSEEN: [(&str, &str, &str, &str); 3] = [
+    ("replay", "throughput-qd32-kept", "", CAPACITY),
+    ("policy", "", "ext4:", "4GiB"),
+    ("settle", "settle-trim", "", CAPACITY),
 ];
 /// Sessions at a time.
 const JOBS: &str = "2";
@@ -132,14 +132,14 @@ impl Attempts for Twins {
         let mut rng = Rng::new(seed).split(&format!("drive {number}"));
         let hidden: Vec<(&str, f64, String)> =
             HIDDEN.into_iter().map(|value| drawn(value, &mut rng)).collect();
-        let mut drive = format!("{BASE},capacity={CAPACITY}");
+        let mut drive = BASE.to_owned();
         for (key, _, text) in &hidden {
             drive.extend([",", key, "=", text]);
         }
         let folder = tempdir().context("make a folder")?;
         // Seeds that the search does not use.
         let seed = (1_000_000_007 + number).to_string();
-        let target = format!("sim:{drive}");
+        let target = format!("sim:{drive},capacity={CAPACITY}");
         let mut measure = self.trimbench(folder.path(), "run");
         measure.args(METHODS).args(["--target", &target, "--output", "measured"]);
         measure.args(["--seed", &seed, "--no-report", "--quiet"]);
@@ -187,9 +187,9 @@ impl Twins {
         (drive, seed): (&str, &str),
     ) -> Result<BTreeMap<String, (f64, f64)>> {
         let mut figures = BTreeMap::new();
-        for (method, figure, filesystem) in UNSEEN {
+        for (method, figure, filesystem, capacity) in UNSEEN {
             let mut found = [drive, "twin.toml"].into_iter().map(|drive| {
-                let target = format!("{filesystem}sim:{drive}");
+                let target = format!("{filesystem}sim:{drive},capacity={capacity}");
                 let mut run = self.trimbench(folder, "run");
                 run.args([method, "--target", &target, "--seed", seed, "--quiet"]);
                 run.args(["--no-report", "--output-format", "json"]);

@@ -288,13 +288,13 @@ fn runs(search: &Search<'_>, known: &Known<'_>, drawn: &[Vec<f64>]) -> Result<Ru
     Ok(Runs { best: known.runs.clone(), drawn: search.run(&points)? })
 }
 
-/// What was not used: sessions, and figures that the twin lacks or that scatter too much.
+/// What was not used: sessions, and figures that the twin lacks.
 fn left_out(known: &Known<'_>, observations: &Observations) -> Vec<(String, String)> {
     let mut left_out = observations.left_out.clone();
     for figure in observations.figures.iter().filter(|figure| !figure.set_aside) {
         let is_used = known.surface.figures.iter().any(|used| used.name == figure.name);
         if !is_used {
-            let reason = "the twin has no such figure above 0, or it scatters by chance";
+            let reason = "the twin has no such figure above 0, or only with some values";
             left_out.push((figure.name.to_string(), reason.to_owned()));
         }
     }

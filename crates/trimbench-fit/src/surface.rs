@@ -38,9 +38,7 @@ const SURFACES: std::ops::RangeInclusive<usize> = 2..=7;
 const STEPS: usize = 12;
 /// The least that a figure scatters by: what classes of 0.1 % of histograms make of it.
 const FLOOR: f64 = 0.0003;
-/// Figures that scatter more than this are not fitted to.
-const SCATTER_MAX: f64 = 0.25;
-/// Figures that so many of the points lack are not either: a tenth.
+/// Figures that so many of the points lack are not fitted to: a tenth.
 const LACKING: usize = 10;
 
 /// Where points are spread.
@@ -279,7 +277,7 @@ fn lay(rows: &[DVector<f64>], values: &[Option<f64>]) -> Option<(DVector<f64>, D
     }
     let freedom = given.len().saturating_sub(rows[0].len()).max(1);
     let deviation = (off.norm_squared() / freedom as f64).sqrt();
-    (deviation <= SCATTER_MAX).then_some((terms, scatter, deviation))
+    Some((terms, scatter, deviation))
 }
 
 #[cfg(test)]

@@ -69,7 +69,9 @@ impl Method for Recovery {
             None => self.span.on(capacity, BlockSize::SECTOR),
         };
         let written = self.written(span, rate);
-        let rests = self.rest.times(self.writes().0 + 3);
+        let (passes, tortures) = self.passes_and_tortures();
+        // After each purge, one for each torture, each pass, and the TRIM.
+        let rests = self.rest.times(passes + tortures + 1) + self.torture_rest().times(tortures);
         let time = Nanos::from_seconds(written as f64 / rate as f64) + rests;
         Demand { written: Bytes(written), time }
     }

@@ -10,6 +10,8 @@ use trimbench_engine::{Load, LoadLength, Pattern, RoundLength, Span};
 const ROUND_TIME: Nanos = Nanos::from_secs(60);
 const ROUND_SHARE: Ppm = Ppm(100_000);
 const ROUNDS_MAX: u32 = 25;
+/// The longest rest.
+const REST_MAX: Nanos = Nanos::from_secs(24 * 3_600);
 
 /// How long the random writes go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +52,16 @@ settings! {
         /// over, {}, beyond a reserve that is never used
         pub free_space: Option<Ppm> = "free-space", default_to("none"),
             or_word("none", within(Ppm(10_000), Ppm(950_000)));
+        /// share of the span, from its beginning, that passes write and TRIM covers, {}; fills and
+        /// tortures write all of it
+        pub part: Ppm = "part", default_to("100%"), within(Ppm(10_000), Ppm(1_000_000));
         /// idle time between phases, {}; drives do garbage collection and postponed TRIM work
         /// meanwhile
         pub rest: Nanos = "rest", presets("1s", "30s", "10s"),
-            within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
+            within(Nanos::ZERO, REST_MAX);
+        /// idle time after a torture, {}, or `rest`: as long as elsewhere
+        pub torture_rest: Option<Nanos> = "torture-rest", default_to("rest"),
+            or_word("rest", within(Nanos::ZERO, REST_MAX));
     }
 }
 
@@ -73,6 +81,11 @@ impl Torture {
 }
 
 impl Recovery {
+    /// How long the drive rests after a torture.
+    pub(super) fn torture_rest(&self) -> Nanos {
+        self.torture_rest.unwrap_or(self.rest)
+    }
+
     /// The torture's load on the first `span` bytes.
     pub(super) fn load(&self, span: Bytes) -> Load {
         let Self { access, queue_depth, data, .. } = *self;
@@ -98,15 +111,22 @@ impl Recovery {
         }
     }
 
-    /// Times that the span is written in order, and that it is tortured.
-    pub(super) fn writes(&self) -> (u64, u64) {
-        if self.compare_data.is_some() { (9, 3) } else { (6, 2) }
+    /// Passes, and tortures, before each of which the span is filled.
+    pub(super) fn passes_and_tortures(&self) -> (u64, u64) {
+        if self.compare_data.is_some() { (6, 3) } else { (4, 2) }
+    }
+
+    /// The part of the span that passes write and TRIM covers: whole writes of a pass.
+    pub(super) fn part_of(&self, span: Bytes) -> Bytes {
+        let part = Bytes(self.part.of(span.0));
+        Bytes(part.0 - part.0 % self.pass_size.0).max(self.pass_size.min(span))
     }
 
     /// Bytes that a run on so many bytes writes at that rate, at the most.
     pub(super) fn written(&self, span: Bytes, rate: u64) -> u64 {
-        let (sequential, random) = self.writes();
-        let random = self.torture_assumed(span, rate).saturating_mul(random);
-        span.0.saturating_mul(sequential).saturating_add(random)
+        let (passes, tortures) = self.passes_and_tortures();
+        let torture = self.torture_assumed(span, rate).saturating_add(span.0);
+        let passes = self.part_of(span).0.saturating_mul(passes);
+        torture.saturating_mul(tortures).saturating_add(passes)
     }
 }

@@ -17,6 +17,8 @@ struct Passes<'a, 's> {
     method: &'a Recovery,
     phases: PhaseRunner<'a, 's>,
     span: Bytes,
+    /// What passes write and TRIM covers.
+    part: Bytes,
     /// Bytes that the first torture wrote, which the later ones repeat.
     tortured: Option<Bytes>,
 }
@@ -32,7 +34,7 @@ pub(super) fn run(
     let steps = STEPS + if method.compare_data.is_some() { 5 } else { 0 };
     let planned = Planned { steps, bytes: method.written(span, ASSUMED_RATE) };
     let phases = PhaseRunner::new(runner, session, planned);
-    let mut passes = Passes { method, phases, span, tortured: None };
+    let mut passes = Passes { method, phases, span, part: method.part_of(span), tortured: None };
     passes.fragment_and_heal()?;
     passes.fragment_and_trim()?;
     if let Some(data) = method.compare_data {
@@ -64,7 +66,7 @@ impl Passes<'_, '_> {
     fn fragment_and_trim(&mut self) -> Result<(), MethodError> {
         self.purge(2)?;
         self.torture(2)?;
-        self.phases.trim("trim", Bytes(0), self.span)?;
+        self.phases.trim("trim", Bytes(0), self.part)?;
         self.phases.runner.rest(self.method.rest)?;
         self.pass("trimmed", self.method.data)
     }
@@ -82,29 +84,29 @@ impl Passes<'_, '_> {
         self.phases.runner.rest(self.method.rest)
     }
 
-    /// The span in order.
-    fn sequential(&self, data: Data) -> Single<SequentialWrite<DeviceArea>> {
-        let area = self.phases.runner.shape.first(self.span, data);
+    /// The first bytes in order.
+    fn sequential(&self, first: Bytes, data: Data) -> Single<SequentialWrite<DeviceArea>> {
+        let area = self.phases.runner.shape.first(first, data);
         Single(SequentialWrite::new(area, self.method.pass_size, self.method.pass_depth))
     }
 
-    /// Writes the span in order and notes the curve; then the drive rests.
+    /// Writes its part in order and notes the curve; then the drive rests.
     fn pass(&mut self, id: &str, data: Data) -> Result<(), MethodError> {
         let (logical_block, begun) =
             (self.phases.runner.shape.logical_block, self.phases.runner.now());
-        let mut curve = PassSeries::new(self.span, self.method.pass_size, logical_block, begun);
-        let phase = self.phases.run(id, &mut self.sequential(data), &mut curve)?;
+        let mut curve = PassSeries::new(self.part, self.method.pass_size, logical_block, begun);
+        let phase = self.phases.run(id, &mut self.sequential(self.part, data), &mut curve)?;
         let mut step = Step::new(id, "pass");
         phase.store(&mut step);
         curve.store(&mut step);
         self.phases.keep(step)?;
-        self.settle(id)
+        self.settle(id, self.method.rest)
     }
 
     /// Fills every block in order, then fragments the drive by random writes.
     fn torture(&mut self, number: u32) -> Result<(), MethodError> {
         let fill = format!("fill-{number}");
-        let mut writes = self.sequential(self.method.data);
+        let mut writes = self.sequential(self.span, self.method.data);
         let phase = self.phases.run(&fill, &mut writes, &mut unobserved)?;
         self.phases.keep_phase(&fill, "fill", &phase)?;
         let id = format!("torture-{number}");
@@ -119,7 +121,7 @@ impl Passes<'_, '_> {
             Some(length) => self.random_writes(&id, length)?,
             None => self.until_steady(&id)?,
         }
-        self.settle(&id)
+        self.settle(&id, self.method.torture_rest())
     }
 
     fn random_writes(&mut self, id: &str, length: LoadLength) -> Result<(), MethodError> {
@@ -159,8 +161,8 @@ impl Passes<'_, '_> {
     }
 
     /// What was written is on the medium, and the drive rests.
-    fn settle(&mut self, id: &str) -> Result<(), MethodError> {
+    fn settle(&mut self, id: &str, rest: Nanos) -> Result<(), MethodError> {
         self.phases.runner.flush(id)?;
-        self.phases.runner.rest(self.method.rest)
+        self.phases.runner.rest(rest)
     }
 }

@@ -1,5 +1,5 @@
 use trimbench_core::fault::FaultPlan;
-use trimbench_core::{Caveat, Data, Errno, Instant, Nanos, Ppm, PurgeMeans, Virtual};
+use trimbench_core::{Caveat, Data, Errno, Instant, Nanos, Ppm, PurgeMeans, Target as _, Virtual};
 use trimbench_results::{Figure, Step};
 
 use super::*;
@@ -259,8 +259,27 @@ fn a_device_without_trim_does_not_fit() {
 }
 
 #[test]
+fn passes_and_trim_cover_the_part_that_is_asked_for_and_tortures_everything() {
+    let mut toy = Virtual::new(Toy::new());
+    let set = [("torture", "50%"), ("part", "25%"), ("torture-rest", "0s")];
+    run(&method(&set), &mut toy, &mut KeptSteps::default()).unwrap();
+    let (whole, part, random) = (('s', WHOLE), ('s', WHOLE / 4), ('r', WHOLE / 2));
+    let first = [part, whole, random, part, part];
+    let second = [whole, random, ('d', WHOLE / 4), part];
+    assert_eq!(phases(toy.model()), [&first[..], &second[..]].concat());
+    let rests = |set: &[(&str, &str)]| {
+        let mut toy = Virtual::new(Toy::new());
+        run(&method(set), &mut toy, &mut KeptSteps::default()).unwrap();
+        toy.now()
+    };
+    let spared = rests(&[]).since(rests(&[("torture-rest", "0s")]));
+    assert!(spared.0.abs_diff(Nanos::from_secs(2).0) < 1_000_000, "{spared}");
+}
+
+#[test]
 fn what_is_demanded_is_what_is_written() {
-    for set in [vec![], vec![("compare-data", "compressible-10%")]] {
+    let part = vec![("part", "25%")];
+    for set in [vec![], vec![("compare-data", "compressible-10%")], part] {
         let method = method(&set);
         let mut toy = Virtual::new(Toy::new());
         run(&method, &mut toy, &mut KeptSteps::default()).unwrap();
