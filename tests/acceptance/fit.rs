@@ -1,4 +1,6 @@
-//! Claims about drives that are not modelled by name: what follows from their numbers.
+//! Claims about drives by their numbers: client drives after a rest, large mapping units, and what
+//! free space buys.
 
+pub(super) mod client;
 pub(super) mod units;
 pub(super) mod what_if;

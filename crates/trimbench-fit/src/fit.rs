@@ -14,8 +14,8 @@ use crate::twin::{Outside, Twin};
 const BEGINNINGS: usize = 3;
 /// It led to the values if chi-square over the degrees of freedom is at most this...
 const MISFIT: f64 = 2.0;
-/// ... and the figures are off by no more, on average.
-const ERROR: f64 = 0.02;
+/// ... and half of the figures are off by no more.
+const ERROR: f64 = 0.01;
 
 /// What the user may say of the search.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,8 @@ fn best<'a>(search: &Search<'a>, rng: &Rng) -> Result<Known<'a>, FitError> {
             }
             Err(error) => return Err(error),
         };
-        let is_it = known.misfit <= MISFIT && known.error() <= ERROR;
-        if best.as_ref().map_or(true, |least| known.error() < least.error()) {
+        let is_it = known.misfit <= MISFIT && known.typical_error() <= ERROR;
+        if best.as_ref().map_or(true, |least| known.typical_error() < least.typical_error()) {
             best = Ok(known);
         }
         if is_it {

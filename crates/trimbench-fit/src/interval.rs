@@ -12,6 +12,7 @@
 use nalgebra::DVector;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use trimbench_core::rng::Rng;
+use trimbench_results::statistics;
 
 use crate::error::FitError;
 use crate::linear::Linear;
@@ -147,6 +148,12 @@ impl Known<'_> {
     /// Mean of |ln(twin / measured)|.
     pub(crate) fn error(&self) -> f64 {
         self.logarithms.iter().map(|it| it.abs()).sum::<f64>() / self.logarithms.len() as f64
+    }
+
+    /// Median of |ln(twin / measured)|: unlike the mean it is not that of a few figures that scatter.
+    pub(crate) fn typical_error(&self) -> f64 {
+        let errors: Vec<f64> = self.logarithms.iter().map(|it| it.abs()).collect();
+        statistics::median(&errors).unwrap_or(f64::INFINITY)
     }
 
     /// Coordinates that might be the true ones: drawn as they scatter, and evenly over the interval

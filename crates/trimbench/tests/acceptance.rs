@@ -56,6 +56,7 @@ claims! {
     answer_2
     answer_5
     drives_6
+    fit_3
     fit_4
 }
 

@@ -200,6 +200,14 @@ const GROUPS: &[Group] = &[
             ),
             (
                 fault(
+                    "crates/trimbench-ssd/src/gc.rs",
+                    "scaled(self.idle_share)",
+                    "scaled(Ppm(self.idle_share.0 / 10))",
+                ),
+                &["fit_3"],
+            ),
+            (
+                fault(
                     "crates/trimbench-ssd/src/unit.rs",
                     "tail_partial: end & mask != 0,",
                     "tail_partial: false,",

@@ -11,6 +11,8 @@ use crate::campaign::{About, Campaign, Ledger, Sources, result};
 
 /// The share of the attempts that is made again.
 const SAMPLE_DIVISOR: u64 = 50;
+/// ... and at the least so many attempts.
+const SAMPLE_LEAST: u64 = 2;
 /// What the campaign is run on, and what its sample printed: names in the raw output.
 const CAMPAIGN: &str = "campaign.json";
 const SAMPLE: &str = "sample";
@@ -35,7 +37,7 @@ pub(in crate::acceptance) fn measure(
     let repository = context.repository();
     let (about, lines) = result::load(repository, campaign.id)?;
     let now = Sources::read(repository, campaign.sources)?;
-    let full = about.attempts.div_ceil(SAMPLE_DIVISOR);
+    let full = about.attempts.div_ceil(SAMPLE_DIVISOR).max(SAMPLE_LEAST);
     let sample = if context.is_short() { short.min(full) } else { full };
     let write = |file: &str, text: &str| {
         fs::write(context.folder().join(file), text).with_context(|| format!("write {file}"))

@@ -1,9 +1,37 @@
-//! Claims about drives that are not modelled by name.
+//! Claims about drives by their numbers.
 
 use super::seconds;
-use crate::acceptance::{ClaimRow, Tier, fit};
+use crate::acceptance::{ClaimRow, Tier, fit, safe};
+use crate::campaign::twins;
 
 pub(super) const FIT: &[ClaimRow] = &[
+    ClaimRow {
+        id: "fit.1",
+        title: "Hidden values are found again, and what was not measured is predicted",
+        bar: "30 emulated drives with eight hidden values, each fitted in at most 180 s on 2 \
+              processors: 90 to 99 % of the intervals of 95 % hold the truth, at least five of \
+              eight values are determined, and figures of three methods that were not seen are \
+              within 15 %; the sources of the campaign are unchanged, and two new drives hold as \
+              well",
+        tier: Tier::Campaign,
+        short: seconds(130),
+        full: seconds(400),
+        measure: |context| safe::campaign::measure(context, &twins::CAMPAIGN, 1),
+        read: |raw| safe::campaign::read(raw, &twins::CAMPAIGN),
+    },
+    ClaimRow {
+        id: "fit.3",
+        title: "A client drive gives back after TRIM and a rest what a reviewer measured",
+        bar: "two drives with one rule of idle collection and one value of their own: sequential \
+              writes dirty, and after TRIM and half an hour of rest, over those of the erased \
+              drive within 0.15 of the review's; after half and twice the rest in order; a fit \
+              finds the value within a factor of 1.5 on a smaller scaling",
+        tier: Tier::Acceptance(&[]),
+        short: seconds(15),
+        full: seconds(240),
+        measure: fit::client::measure,
+        read: fit::client::read,
+    },
     ClaimRow {
         id: "fit.4",
         title: "Large mapping units amplify, free and take memory as they must",
