@@ -127,7 +127,7 @@ impl Observations {
         }
         let id = session.plan.method.as_str();
         let method = METHODS.iter().find(|method| method.id == id);
-        let method = method.filter(|method| !UNFIT_METHODS.contains(&method.id));
+        let method = method.filter(|method| is_fit_method(method.id));
         let Some(method) = method else { return Err("its figures are no speeds".to_owned()) };
         if method.version != session.method_version {
             return Err(format!(
@@ -214,8 +214,18 @@ fn twin_options(session: &Session) -> BTreeMap<String, String> {
 
 /// Whether a figure may be fitted to.
 fn is_fit(session: &Session, figure: &Figure) -> bool {
-    let is_unfit = figure.id.split('-').any(|word| UNFIT.iter().any(|it| word.starts_with(it)));
-    session.believes(figure) && figure.value > 0.0 && figure.value.is_finite() && !is_unfit
+    let is_number = figure.value > 0.0 && figure.value.is_finite();
+    session.believes(figure) && is_number && is_fit_by_name(&figure.id)
+}
+
+/// Whether figures of this id may be fitted to.
+pub(crate) fn is_fit_by_name(id: &str) -> bool {
+    !id.split('-').any(|word| UNFIT.iter().any(|it| word.starts_with(it)))
+}
+
+/// Whether this method finds speeds.
+pub(crate) fn is_fit_method(id: &str) -> bool {
+    !UNFIT_METHODS.contains(&id)
 }
 
 /// The standard deviation of a figure's logarithm, by its interval.

@@ -23,7 +23,7 @@ use crate::twin::{Outside, SessionFigures, Twin, TwinPoint};
 /// Points that are tried for each parameter before the search begins.
 const TRIED: usize = 4;
 /// What a figure is taken to scatter by before that is known.
-const FIRST_SCATTER: f64 = 0.02;
+pub(crate) const FIRST_SCATTER: f64 = 0.02;
 /// How far the logarithm of a value is moved at first to see what changes.
 const MOVED: f64 = 0.1;
 /// A figure must change by this, or a value is moved further.
@@ -73,7 +73,7 @@ impl<'a> Search<'a> {
     }
 
     /// Points at these coordinates, all with the search's seed.
-    fn at(&self, coordinates: &[DVector<f64>]) -> Vec<TwinPoint> {
+    pub(crate) fn at(&self, coordinates: &[DVector<f64>]) -> Vec<TwinPoint> {
         let seed = self.seed_of(0);
         let point =
             |it: &DVector<f64>| TwinPoint { coordinates: it.iter().copied().collect(), seed };
@@ -177,7 +177,11 @@ impl<'a> Search<'a> {
 
     /// How the logarithms change with each coordinate around a point where they are `here`. A move
     /// that changes no figure noticeably tells nothing: the next is larger.
-    fn slopes(&self, at: &DVector<f64>, here: &DVector<f64>) -> Result<DMatrix<f64>, FitError> {
+    pub(crate) fn slopes(
+        &self,
+        at: &DVector<f64>,
+        here: &DVector<f64>,
+    ) -> Result<DMatrix<f64>, FitError> {
         let parameters = self.twin.parameters();
         // Away from the nearer end of the range, where nothing changes any more.
         let away = |number: usize| if at[number] > 0.0 { -1.0 } else { 1.0 };
