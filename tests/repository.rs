@@ -124,6 +124,11 @@ impl Repository {
         Ok(hashes.lines().map(str::to_owned).collect())
     }
 
+    /// The content that has this hash, if git still has it.
+    pub fn content(&self, hash: &str) -> Option<String> {
+        output(&mut self.command("git", &["cat-file", "blob", hash])).ok()
+    }
+
     fn is_dirty(&self) -> Result<bool> {
         let arguments = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
         let status = output(&mut self.command("git", &arguments))?;

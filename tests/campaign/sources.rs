@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::Repository;
@@ -82,6 +82,23 @@ impl Sources {
         format!("{:016x}", bytes.fold(0xcbf2_9ce4_8422_2325, step))
     }
 
+    /// The same, but files of which only comments were changed count as they were `before`: words
+    /// do not do anything. A file whose earlier content is not in the repository any more counts as
+    /// it is.
+    pub fn but_for_comments(mut self, repository: &Repository, before: &Self) -> Result<Self> {
+        for path in self.changed_since(before) {
+            let (Some(hash), Some(then)) = (self.0.get_mut(&path), before.0.get(&path)) else {
+                continue;
+            };
+            let now = std::fs::read_to_string(repository.root().join(&path));
+            let now = now.with_context(|| format!("read {path}"))?;
+            if repository.content(then).is_some_and(|then| is_same_code(&then, &now)) {
+                hash.clone_from(then);
+            }
+        }
+        Ok(self)
+    }
+
     /// The files that are not in both with the same content.
     pub fn changed_since(&self, before: &Self) -> Vec<String> {
         let differs = |path: &&String| self.0.get(*path) != before.0.get(*path);
@@ -91,6 +108,12 @@ impl Sources {
         paths.dedup();
         paths
     }
+}
+
+/// Whether two texts differ at most in lines that are comments as a whole.
+fn is_same_code(one: &str, other: &str) -> bool {
+    let is_code = |line: &&str| !line.trim_start().starts_with("//");
+    one.lines().filter(is_code).eq(other.lines().filter(is_code))
 }
 
 #[cfg(test)]

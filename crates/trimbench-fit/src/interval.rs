@@ -150,7 +150,7 @@ impl Known<'_> {
         self.logarithms.iter().map(|it| it.abs()).sum::<f64>() / self.logarithms.len() as f64
     }
 
-    /// Median of |ln(twin / measured)|: unlike the mean it is not that of a few figures that scatter.
+    /// Median of |ln(twin / measured)|: the mean is that of a few figures that scatter.
     pub(crate) fn typical_error(&self) -> f64 {
         let errors: Vec<f64> = self.logarithms.iter().map(|it| it.abs()).collect();
         statistics::median(&errors).unwrap_or(f64::INFINITY)

@@ -7,8 +7,10 @@
 //! fitted, and those that methods give per GiB, per command and per second can.
 //!
 //! [`observed`] has the figures, [`parameter`] the values that are searched for, [`twin`] runs the
-//! sessions, [`search`] finds the best values, [`interval`] says how well they are known.
+//! sessions, [`search`] finds where the best values are and [`surface`] the best ones, [`interval`]
+//! says how well they are known, [`choice`] which methods are worth running at all.
 
+pub mod choice;
 pub mod error;
 pub mod fit;
 pub mod interval;
@@ -20,11 +22,12 @@ pub mod twin;
 pub mod what_if;
 
 mod linear;
-mod surface;
+pub mod surface;
 
 #[cfg(test)]
 mod tests;
 
+pub use choice::{Candidate, MethodChoice, choose};
 pub use error::FitError;
 pub use fit::{FitOptions, fit};
 pub use observed::{FigureName, Observations, Observed, TwinSession};

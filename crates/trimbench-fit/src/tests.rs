@@ -153,3 +153,30 @@ fn what_cannot_be_fitted_is_refused_before_anything_is_searched_for() {
     few.set_aside("steady-stat").unwrap_err();
     few.set_aside("steady-state").unwrap();
 }
+
+#[test]
+fn the_methods_that_tell_the_values_in_the_least_time_are_chosen() {
+    let candidate = |number: usize, seconds| {
+        let (id, options, _) = SESSIONS[number];
+        let method = trimbench_methods::METHODS.iter().find(|it| it.id == id).unwrap();
+        let options = options.split(' ').map(|pair| pair.split_once('=').unwrap());
+        let options = options.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let session = TwinSession::preset(method, &options).unwrap();
+        let time = trimbench_core::Nanos::from_secs(seconds);
+        Candidate { session, time, written: Bytes::gib(1) }
+    };
+    let candidates = [candidate(0, 10), candidate(1, 50), candidate(1, 5)];
+    let interrupt = Interrupt::default();
+    let chosen = |keys: &[&str]| {
+        let parameters = keys.iter().map(|key| key.parse().unwrap()).collect();
+        let twin = Twin::new(BASE, Bytes::gib(1), parameters, Vec::new()).unwrap();
+        choose(&twin, &candidates, (1, outside(&interrupt, &|| {}))).unwrap()
+    };
+    assert_eq!(chosen(&["trim.command"]).chosen, [2]);
+    assert_eq!(chosen(&["nand.program"]).chosen, [0]);
+    let both = chosen(&["nand.program", "trim.command"]);
+    assert_eq!(both.chosen, [0, 2]);
+    for (key, by_chosen, by_all) in &both.told {
+        assert_eq!((*by_chosen, *by_all), (both.places, both.places), "{key}");
+    }
+}

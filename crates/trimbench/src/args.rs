@@ -314,6 +314,9 @@ pub(crate) struct RunArgs {
     /// Format of stdout.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) output_format: RunFormat,
+    /// Nothing on stdout: the run is a part of another command.
+    #[arg(skip)]
+    pub(crate) silent: bool,
 }
 
 fn seed(text: &str) -> Result<u64, NumberError> {

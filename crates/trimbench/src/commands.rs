@@ -66,7 +66,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         return ended.result.map(|()| exit::DONE);
     }
     // What was measured is printed before anything else can fail.
-    RunEnd { record: &record, place: &shell_path(store.whereabouts()) }.print(format);
+    if !args.silent {
+        RunEnd { record: &record, place: &shell_path(store.whereabouts()) }.print(format);
+    }
     let kept = ended.kept.is_ok();
     let mut failures: Vec<Failure> =
         [ended.result.map_err(|failure| resumable(failure, &store, &plan)), ended.kept]

@@ -171,6 +171,20 @@ impl Session {
         })
     }
 
+    /// Why its target may not be overwritten, and what to do; `None` if it may, or if nothing is.
+    pub(crate) fn refusal(&self, consent: &Consent) -> Option<(String, String)> {
+        match Outlook::of(&self.target, consent) {
+            Ok(outlook) => outlook.device?.refusal,
+            Err(reason) => Some((reason, "name a block device or an image file".to_owned())),
+        }
+    }
+
+    /// What so many bytes are of the life of its target; `None` unless that is a device.
+    pub(crate) fn endurance(&self, consent: &Consent, written: Bytes) -> Option<String> {
+        let device = Outlook::of(&self.target, consent).ok()?.device?;
+        Some(endurance(written, device.capacity))
+    }
+
     /// Describes it; what it takes, if it would be run.
     fn describe(&self, text: &mut String, plan: &Plan) -> Option<Demand> {
         let PlannedSession { method, target, preset, .. } = &self.planned;
@@ -205,13 +219,7 @@ impl Session {
             fact(text, "memory", &limit);
         }
         if let Some(device) = &outlook.device {
-            let share =
-                demand.written.0 as f64 / device.capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
-            let rated = format!(
-                "about {share:.2} % of the life of a drive rated for {RATED_DRIVE_WRITES} full \
-                    writes (assumed: see the drive's data sheet)"
-            );
-            fact(text, "endurance", &rated);
+            fact(text, "endurance", &endurance(demand.written, device.capacity));
         }
         fact(text, "destroys", outlook.destroys);
         if let TargetSpec::Device(_) = self.target {
@@ -314,6 +322,15 @@ impl Session {
     }
 }
 
+/// What so many bytes are of the life of a drive.
+fn endurance(written: Bytes, capacity: Bytes) -> String {
+    let share = written.0 as f64 / capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
+    format!(
+        "about {share:.2} % of the life of a drive rated for {RATED_DRIVE_WRITES} full writes \
+         (assumed: see the drive's data sheet)"
+    )
+}
+
 /// One line.
 fn fact(text: &mut String, label: &str, value: &str) {
     let _ = writeln!(text, "  {label:12} {}", visible(value));
@@ -329,7 +346,7 @@ fn rough_ratio(ratio: f64) -> String {
 }
 
 /// To three digits, upwards, in decimal units as drives are sold.
-fn rough_bytes(bytes: Bytes) -> String {
+pub(crate) fn rough_bytes(bytes: Bytes) -> String {
     let value = bytes.0 as f64;
     let (unit, size) = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6)]
         .into_iter()
@@ -345,7 +362,7 @@ fn rough_bytes(bytes: Bytes) -> String {
 }
 
 /// A span to the second or the minute.
-fn rough_span(span: Nanos) -> String {
+pub(crate) fn rough_span(span: Nanos) -> String {
     let seconds = span.0.div_ceil(1_000_000_000);
     if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
 }

@@ -1,5 +1,6 @@
 //! `trimbench fit`: the twin of a drive.
 
+mod measure;
 mod shown;
 mod what_if;
 
@@ -37,10 +38,6 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
     if args.quiet {
         be_quiet();
     }
-    let mut observations = observed(args)?;
-    for name in &args.set_aside {
-        observations.set_aside(name).map_err(failure)?;
-    }
     let predicted = predicted(args)?;
     let parameters = match &args.free[..] {
         [] => Parameter::usual(),
@@ -59,8 +56,17 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
         Destination::of(path, rules).map(|place| (place, path))
     });
     let place = place.transpose()?;
-    let twin = Twin::new(&args.base, args.capacity, parameters, observations.sessions.clone())
-        .map_err(failure)?;
+    let twin = Twin::new(&args.base, args.capacity, parameters, Vec::new()).map_err(failure)?;
+    if let Some(target) = &args.measure
+        && !measure::measure(args, target, &twin)?
+    {
+        return Ok(exit::DONE);
+    }
+    let mut observations = observed(args)?;
+    for name in &args.set_aside {
+        observations.set_aside(name).map_err(failure)?;
+    }
+    let twin = twin.with_sessions(observations.sessions.clone());
     let found = with_progress("sessions of the twin", |interrupt, ended| {
         let outside = Outside { jobs: jobs_of(args.jobs), interrupt, ended };
         let options = FitOptions { seed: args.seed };

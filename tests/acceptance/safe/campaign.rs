@@ -37,6 +37,7 @@ pub(in crate::acceptance) fn measure(
     let repository = context.repository();
     let (about, lines) = result::load(repository, campaign.id)?;
     let now = Sources::read(repository, campaign.sources)?;
+    let now = now.but_for_comments(repository, &about.sources)?;
     let full = about.attempts.div_ceil(SAMPLE_DIVISOR).max(SAMPLE_LEAST);
     let sample = if context.is_short() { short.min(full) } else { full };
     let write = |file: &str, text: &str| {

@@ -53,3 +53,22 @@ fn a_listed_path_that_is_not_there_is_an_error() {
     let error = Sources::read(&repository, LISTED).unwrap_err().to_string();
     assert!(error.contains("src/guard/ is listed"), "{error}");
 }
+
+#[test]
+fn a_comment_that_is_put_otherwise_changes_nothing_and_code_does() {
+    let code = |words: &str, limit: u32| {
+        format!("//! {words}.\nconst LIMIT: u32 = {limit};\n    /// {words}.\nfn guard() {{}}\n")
+    };
+    let (folder, repository) = planted(&[("src/guard.rs", &code("It guards", 3))]);
+    let listed = &LISTED[..1];
+    let before = Sources::read(&repository, listed).unwrap();
+    output(&mut repository.command("git", &["hash-object", "-w", "src/guard.rs"])).unwrap();
+    let changed = |text: String| {
+        fs::write(folder.path().join("src/guard.rs"), text).unwrap();
+        let now = Sources::read(&repository, listed).unwrap();
+        now.but_for_comments(&repository, &before).unwrap().changed_since(&before).len()
+    };
+    assert_eq!(changed(code("It stands guard\n/// at the door", 3)), 0);
+    assert_eq!(changed(code("It guards", 4)), 1);
+    assert_eq!(changed(code("It guards", 3)), 0);
+}

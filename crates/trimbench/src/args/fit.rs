@@ -8,9 +8,23 @@ use super::{OutputFormat, jobs, seed};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FitArgs {
-    /// The directories of runs on the drive.
+    /// The directories of runs on the drive; with `--measure`, the directory that is made for one.
     #[arg(value_name = "RUN", required_unless_present = "table")]
     pub(crate) runs: Vec<PathBuf>,
+    /// Measure this drive first, with the methods that tell the values in the least time: a block
+    /// device or an image file, all of which is overwritten, or `sim:NAME`. What was interrupted
+    /// goes on.
+    #[arg(long, value_name = "TARGET", conflicts_with_all = ["drive", "table"])]
+    pub(crate) measure: Option<PathBuf>,
+    /// Permit the loss of everything on this device or in this image file, as in `trimbench run`.
+    #[arg(long, value_name = "PATH", requires = "measure")]
+    pub(crate) destroy: Vec<PathBuf>,
+    /// Permit also the loss of a signature of this type on it (`ext4`, `gpt`, ...).
+    #[arg(long, value_name = "TYPE", requires = "destroy")]
+    pub(crate) overwrite_signature: Vec<String>,
+    /// Only say what would be measured, how long it takes and what it writes.
+    #[arg(long, requires = "measure")]
+    pub(crate) dry_run: bool,
     /// Fit to the figures of this table instead, or too: CSV with the columns `method`, `figure`,
     /// `value`, `unit`, and `options` as `KEY=VALUE KEY=VALUE`; `percent` says what a value is off
     /// by.

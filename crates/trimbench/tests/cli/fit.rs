@@ -107,6 +107,30 @@ fn mistakes_are_named_with_what_to_do() {
 }
 
 #[test]
+fn only_a_drive_that_may_be_overwritten_is_measured_and_none_twice() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let output = trimbench(folder, &["fit", "run", "--measure", "."]);
+    assert_eq!(code(&output), Some(2));
+    assert!(stderr(&output).contains("make an image file there"), "{}", stderr(&output));
+    fs::File::create(folder.join("image")).unwrap().set_len(32 << 20).unwrap();
+    let output = trimbench(folder, &["fit", "run", "--measure", "image"]);
+    assert_eq!(code(&output), Some(3));
+    assert!(stderr(&output).contains("--destroy"), "{}", stderr(&output));
+    assert!(!folder.join("run").exists());
+    let output = trimbench(folder, &["fit", "one", "other", "--measure", "image"]);
+    assert!(stderr(&output).contains("needs one directory"), "{}", stderr(&output));
+    measured(folder);
+    let again = ["--measure", "sim:plain-nvme-tlc", "--dry-run"];
+    let output = trimbench(folder, &[&FIT[..], &again].concat());
+    assert_eq!((code(&output), stdout(&output)), (Some(0), String::new()));
+    assert!(stderr(&output).contains("`measured` is measured"), "{}", stderr(&output));
+    let output = trimbench(folder, &[&FIT[..], &again[..2]].concat());
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("trim.command"), "{}", stdout(&output));
+}
+
+#[test]
 fn a_fit_that_is_interrupted_keeps_nothing() {
     let folder = tempdir().unwrap();
     measured(folder.path());
