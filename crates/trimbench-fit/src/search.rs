@@ -3,7 +3,7 @@
 //! The loss is the sum of the squares of `ln(twin / measured)`. Points spread over the whole range
 //! are tried first; from the best of them the method of Levenberg and Marquardt goes on, with the
 //! same seed at all points, so that chance does not move what is compared. Slopes are measured
-//! once, and then follow from what each step changed ([BROY65]), until a step does not do what they
+//! once, and then follow from what each step changed (\[BROY65\]), until a step does not do what they
 //! say. Where a descent ends, the [`surface`] of the figures around it goes on.
 //!
 //! [`surface`]: crate::surface

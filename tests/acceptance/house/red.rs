@@ -51,7 +51,7 @@ const GROUPS: &[Group] = &[
             (
                 fault(
                     "crates/trimbench-methods/src/recovery/session.rs",
-                    "self.phases.trim(\"trim\", Bytes(0), self.span)?;",
+                    "self.phases.trim(\"trim\", Bytes(0), self.part)?;",
                     "self.phases.trim(\"trim\", Bytes(0), Bytes(self.span.0 / 8))?;",
                 ),
                 &["device_1"],
