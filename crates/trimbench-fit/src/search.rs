@@ -1,10 +1,10 @@
 //! The search for the best values.
 //!
-//! The loss is the sum of the squares of `ln(twin / measured)`. Points spread over the whole range
-//! are tried first; from the best of them the method of Levenberg and Marquardt goes on, with the
-//! same seed at all points, so that chance does not move what is compared. Slopes are measured
-//! once, and then follow from what each step changed (\[BROY65\]), until a step does not do what they
-//! say. Where a descent ends, the [`surface`] of the figures around it goes on.
+//! The loss is the sum of the squares of `ln(twin / measured)`. Points spread over the whole
+//! range are tried first; from the best of them the method of Levenberg and Marquardt goes on,
+//! with the same seed at all points, so that chance does not move what is compared. Slopes are
+//! measured once, and then follow from what each step changed (\[BROY65\]), until a step does not
+//! do what they say. Where a descent ends, the [`surface`] of the figures around it goes on.
 //!
 //! [`surface`]: crate::surface
 
