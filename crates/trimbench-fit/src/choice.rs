@@ -1,9 +1,9 @@
-//! Which methods are worth measuring on a drive: the cheapest that tell the values.
+//! Which methods are worth measuring on a drive: the cheapest that determine the values.
 //!
 //! The drive is not known yet. So the twin is run at several places, the base and others spread
-//! over the ranges, and at each the slopes of a method's figures say how well it would tell each
-//! value. What methods tell adds up (Fisher's information). Of all sets of methods that tell as
-//! many values as all together, the one is chosen that takes the least time.
+//! over the ranges, and at each the slopes of a method's figures say how well it would determine
+//! each value. Fisher information adds up over methods. Of all sets of methods that determine as
+//! many values as all together, the one that takes the least time is chosen.
 
 use nalgebra::{DMatrix, DVector};
 use trimbench_core::rng::Rng;
@@ -21,11 +21,11 @@ const PLACES: usize = 4;
 const SEEDS: u64 = 2;
 /// They lie in the middle of the ranges: so much of each end is left out.
 const MARGIN: f64 = 0.2;
-/// A value is told if its logarithm is known by this: a standard deviation.
-const TOLD: f64 = 0.15;
+/// A value is determined if its logarithm has at most this standard deviation.
+const DETERMINED: f64 = 0.15;
 /// More candidates have too many sets.
 const CANDIDATES_MAX: usize = 12;
-/// Cheaper sets may tell so many fewer values, on average over the places.
+/// Cheaper sets may determine so many fewer values, on average over the places.
 const FEWER: f64 = 0.2;
 
 /// A method that could be run on the drive, and what it would take there.
@@ -39,14 +39,14 @@ pub struct Candidate {
     pub written: Bytes,
 }
 
-/// What a set of methods tells.
+/// What a set of methods determines.
 #[derive(Clone, Debug)]
 pub struct MethodChoice {
     /// Which of the candidates are chosen.
     pub chosen: Vec<usize>,
-    /// For each value: its key, at how many of the places the chosen tell it, and at how many all
-    /// candidates do.
-    pub told: Vec<(String, usize, usize)>,
+    /// For each value: its key, at how many of the places the chosen determine it, and at how many
+    /// all candidates do.
+    pub determined: Vec<(String, usize, usize)>,
     /// How many places there were.
     pub places: usize,
 }
@@ -78,27 +78,27 @@ pub fn choose(
     let searches: Vec<Search<'_>> = (0..SEEDS).map(search).collect();
     let mut at_places = Vec::new();
     for place in places(&twin, seed) {
-        at_places.push(informed(&searches, &place, candidates.len())?);
+        at_places.push(information_at(&searches, &place, candidates.len())?);
     }
-    let tells = |set: usize| -> Vec<Vec<bool>> {
-        at_places.iter().map(|place| place.told(&twin, set)).collect()
+    let determined_by = |set: usize| -> Vec<Vec<bool>> {
+        at_places.iter().map(|place| place.determined(&twin, set)).collect()
     };
-    let count = |told: &[Vec<bool>]| told.iter().flatten().filter(|it| **it).count() as f64;
+    let count = |places: &[Vec<bool>]| places.iter().flatten().filter(|it| **it).count() as f64;
     let all = (1_usize << candidates.len()) - 1;
-    let (by_all, allowed) = (tells(all), FEWER * at_places.len() as f64);
+    let (by_all, allowed) = (determined_by(all), FEWER * at_places.len() as f64);
     let cost = |set: usize| {
         let of = || members(set).map(|it| &candidates[it]);
         (of().map(|it| it.time.0).sum::<u64>(), of().map(|it| it.written.0).sum::<u64>())
     };
-    let enough = |set: &usize| count(&tells(*set)) + allowed >= count(&by_all);
+    let enough = |set: &usize| count(&determined_by(*set)) + allowed >= count(&by_all);
     let best = (1..=all).filter(enough).min_by_key(|set| cost(*set)).unwrap_or(all);
-    let by_best = tells(best);
-    let told = twin.parameters().iter().enumerate().map(|(number, parameter)| {
-        let places = |told: &[Vec<bool>]| told.iter().filter(|place| place[number]).count();
+    let by_best = determined_by(best);
+    let determined = twin.parameters().iter().enumerate().map(|(number, parameter)| {
+        let places = |by: &[Vec<bool>]| by.iter().filter(|place| place[number]).count();
         (parameter.key.clone(), places(&by_best), places(&by_all))
     });
     Ok(MethodChoice {
-        told: told.collect(),
+        determined: determined.collect(),
         chosen: members(best).collect(),
         places: at_places.len(),
     })
@@ -155,18 +155,17 @@ fn places(twin: &Twin, seed: u64) -> Vec<DVector<f64>> {
     places
 }
 
-/// What each candidate tells at a place.
-struct Informed {
+/// Fisher information of each candidate at a place.
+struct Information {
     place: DVector<f64>,
-    /// The information of each.
     by_candidate: Vec<DMatrix<f64>>,
 }
 
-fn informed(
+fn information_at(
     searches: &[Search<'_>],
     place: &DVector<f64>,
     candidates: usize,
-) -> Result<Informed, FitError> {
+) -> Result<Information, FitError> {
     let mut slopes: Option<DMatrix<f64>> = None;
     for search in searches {
         let here = search.logarithms(&search.at(std::slice::from_ref(place)))?.remove(0);
@@ -186,7 +185,7 @@ fn informed(
     for (figure, row) in searches[0].figures.iter().zip(slopes.row_iter()) {
         by_candidate[figure.session] += row.transpose() * row;
     }
-    Ok(Informed { place: place.clone(), by_candidate })
+    Ok(Information { place: place.clone(), by_candidate })
 }
 
 /// What two slopes have in common.
@@ -197,9 +196,9 @@ fn agreed(one: f64, other: f64) -> f64 {
     one.abs().min(other.abs()).copysign(one)
 }
 
-impl Informed {
-    /// Which values these candidates tell.
-    fn told(&self, twin: &Twin, set: usize) -> Vec<bool> {
+impl Information {
+    /// Which values these candidates determine.
+    fn determined(&self, twin: &Twin, set: usize) -> Vec<bool> {
         let count = self.place.len();
         let mut information = DMatrix::identity(count, count) / (PRIOR * PRIOR);
         for number in members(set) {
@@ -207,10 +206,10 @@ impl Informed {
         }
         let covariance = information.try_inverse().expect("a positive diagonal makes it regular");
         let parameters = twin.parameters().iter().enumerate();
-        let told = parameters.map(|(number, parameter)| {
+        let determined = parameters.map(|(number, parameter)| {
             let deviation = covariance[(number, number)].sqrt();
-            deviation * parameter.slope(self.place[number]) <= TOLD
+            deviation * parameter.slope(self.place[number]) <= DETERMINED
         });
-        told.collect()
+        determined.collect()
     }
 }

@@ -1,10 +1,10 @@
 //! The figures around a point, as functions of the coordinates.
 //!
-//! Two runs of a twin differ by chance, and the values of a drive are known no better than that
-//! lets. So points are spread around the best so far, each is run with a seed of its own, and a
+//! Two runs of a twin differ by chance, and the values of a drive cannot be known better than that
+//! allows. So points are spread around the best so far, each is run with a seed of its own, and a
 //! response surface is laid through what they gave (\[BOXW51\]): the logarithm of each figure is
-//! linear in the coordinates, and in those that are hardly known also quadratic. What the points
-//! scatter by around it is chance, steps and bends together, and weighs the figure.
+//! linear in the coordinates, and in those that are hardly known also quadratic. How far the points
+//! lie off it, by chance, steps and bends together, sets the weight of the figure.
 
 use nalgebra::{DMatrix, DVector, RowDVector};
 use trimbench_core::rng::Rng;

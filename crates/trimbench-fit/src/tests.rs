@@ -155,7 +155,7 @@ fn what_cannot_be_fitted_is_refused_before_anything_is_searched_for() {
 }
 
 #[test]
-fn the_methods_that_tell_the_values_in_the_least_time_are_chosen() {
+fn the_methods_that_determine_the_values_in_the_least_time_are_chosen() {
     let candidate = |number: usize, seconds| {
         let (id, options, _) = SESSIONS[number];
         let method = trimbench_methods::METHODS.iter().find(|it| it.id == id).unwrap();
@@ -176,7 +176,7 @@ fn the_methods_that_tell_the_values_in_the_least_time_are_chosen() {
     assert_eq!(chosen(&["nand.program"]).chosen, [0]);
     let both = chosen(&["nand.program", "trim.command"]);
     assert_eq!(both.chosen, [0, 2]);
-    for (key, by_chosen, by_all) in &both.told {
+    for (key, by_chosen, by_all) in &both.determined {
         assert_eq!((*by_chosen, *by_all), (both.places, both.places), "{key}");
     }
 }

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::available_parallelism;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use trimbench_core::nearest::{did_you_mean, nearest};
@@ -24,6 +23,7 @@ use crate::failure::Failure;
 use crate::files::{Destination, Rules};
 use crate::interrupt::interrupt;
 use crate::output::{Printed as _, be_quiet, note, progress_terminal, set_bar};
+use crate::plan::jobs;
 use crate::store::Store;
 
 pub(crate) use what_if::what_if;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
     }
     let twin = twin.with_sessions(observations.sessions.clone());
     let found = with_progress("sessions of the twin", |interrupt, ended| {
-        let outside = Outside { jobs: jobs_of(args.jobs), interrupt, ended };
+        let outside = Outside { jobs: jobs(args.jobs), interrupt, ended };
         let options = FitOptions { seed: args.seed };
         let mut fit = trimbench_fit::fit(&twin, &observations, options, outside)?;
         if !predicted.is_empty() {
@@ -82,11 +82,6 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
     }
     shown::ShownFit { fit: &fit, path: args.output.as_deref() }.print(args.output_format);
     Ok(if contradicted(&fit) { exit::INVALID } else { exit::DONE })
-}
-
-/// How many sessions run at a time.
-fn jobs_of(jobs: Option<u32>) -> usize {
-    jobs.map_or_else(|| available_parallelism().map_or(1, usize::from), |jobs| jobs as usize)
 }
 
 /// Works while a count of what has ended is on the terminal, until Ctrl-C.

@@ -140,7 +140,7 @@ impl Plan {
             purge: args.purge,
             assumed_rate,
             timed_by,
-            jobs: jobs(args),
+            jobs: jobs(args.jobs),
             named: false,
         })
     }
@@ -286,9 +286,9 @@ pub(crate) fn postmark_of(planned: &PlannedSession) -> Result<Option<Postmark>, 
 }
 
 /// As asked for, else one for each processor.
-fn jobs(args: &RunArgs) -> usize {
+pub(crate) fn jobs(asked: Option<u32>) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    args.jobs.map_or_else(processors, |jobs| jobs as usize)
+    asked.map_or_else(processors, |jobs| jobs as usize)
 }
 
 fn assumed_rate(args: &RunArgs) -> Result<u64, Failure> {

@@ -7,11 +7,10 @@
 //! the capacity is. Source: \[CDRL\].
 
 use anyhow::{Context as _, Result};
-use serde_json::Value;
 use trimbench_core::{Bytes, Nanos};
 use trimbench_ssd::Profile;
 
-use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
+use crate::acceptance::{Bar, Context, Finding, Form, Raw};
 
 /// A drive of the reviews; ratios of sequential writes to those on the erased drive.
 struct Reviewed {
@@ -82,13 +81,10 @@ pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     for drive in &REVIEWED {
         let target = format!("sim:{},capacity={CAPACITY}", drive.profile);
         for (name, quarters) in RESTS {
-            let mut arguments =
-                vec!["run", "recovery", "--target", &target, "--output-format", "json"];
             let options = drive.options(CAPACITY, quarters);
-            arguments.extend(options.iter().flat_map(|option| ["--set", option.as_str()]));
-            arguments.extend(["--no-report", "--quiet"]);
-            let mut run = context.trimbench(&arguments)?;
-            context.capture(&format!("{}-{name}", drive.profile), &mut run)?;
+            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            let name = format!("{}-{name}", drive.profile);
+            context.run_well(&name, "recovery", (&target, &options))?;
         }
         if context.form() == Form::Full {
             fit(context, drive)?;
@@ -112,36 +108,29 @@ fn fit(context: &Context<'_>, drive: &Reviewed) -> Result<()> {
     Ok(())
 }
 
-/// A figure of the run.
-fn figure(raw: &Raw, run: &Capture, id: &str) -> Result<f64> {
-    run.expect_status(0)?;
-    let record: Value = raw.json(&run.output)?;
-    let figures = record["sessions"][0]["figures"].as_array().context("a run without figures")?;
-    let found = figures.iter().find(|figure| figure["id"] == id);
-    found.and_then(|figure| figure["value"].as_f64()).with_context(|| format!("no {id}"))
-}
-
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for drive in &REVIEWED {
-        let run = |name: &str| raw.capture(&format!("{}-{name}", drive.profile));
-        let trimmed = |name: &str| figure(raw, &run(name)?, "trimmed-of-fresh");
+        let run = |name: &str| raw.good_run(&format!("{}-{name}", drive.profile));
         let whole = run("whole")?;
-        let dirty = figure(raw, &whole, "fragmented-of-fresh")?;
-        let rested = trimmed("whole")?;
+        let rested = whole.value("trimmed-of-fresh")?;
+        let dirty = whole.value("fragmented-of-fresh")?;
         for (what, ours, theirs) in
             [("dirty", dirty, drive.dirty), ("after TRIM and a rest", rested, drive.trimmed)]
         {
             let what = format!("{}, {what}, over erased", drive.profile);
             let bar = Bar::Within((theirs - OFF).max(0.0), theirs + OFF);
             let note = format!("the reviewer's {theirs:.4}");
-            findings.push(Finding::new(&what, (ours, ""), bar, &whole).with_note(&note));
+            findings.push(whole.finding(&what, (ours, ""), bar).with_note(&note));
         }
         for (name, bar) in
             [("half", Bar::AtMost(rested + ORDER)), ("twice", Bar::AtLeast(rested - ORDER))]
         {
-            let what = format!("{}, after {name} the rest, over erased: predicted", drive.profile);
-            findings.push(Finding::new(&what, (trimmed(name)?, ""), bar, &run(name)?));
+            let (what, run) = (
+                format!("{}, after {name} the rest, over erased: predicted", drive.profile),
+                run(name)?,
+            );
+            findings.push(run.finding(&what, (run.value("trimmed-of-fresh")?, ""), bar));
         }
         if raw.form() == Form::Full {
             findings.push(fitted(raw, drive)?);

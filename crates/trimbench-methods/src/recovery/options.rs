@@ -116,9 +116,13 @@ impl Recovery {
         if self.compare_data.is_some() { (6, 3) } else { (4, 2) }
     }
 
-    /// The part of the span that passes write and TRIM covers: whole writes of a pass.
+    /// The part of the span that passes write and TRIM covers: all of it, or whole writes of a
+    /// pass.
     pub(super) fn part_of(&self, span: Bytes) -> Bytes {
         let part = Bytes(self.part.of(span.0));
+        if part == span {
+            return span;
+        }
         Bytes(part.0 - part.0 % self.pass_size.0).max(self.pass_size.min(span))
     }
 

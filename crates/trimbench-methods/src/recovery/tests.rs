@@ -277,6 +277,19 @@ fn passes_and_trim_cover_the_part_that_is_asked_for_and_tortures_everything() {
 }
 
 #[test]
+fn a_span_that_is_no_multiple_of_a_write_is_passed_and_trimmed_to_its_end() {
+    let mut toy = Virtual::new(Toy::new());
+    let set = [("torture", "50%"), ("span", "8256KiB")];
+    run(&method(&set), &mut toy, &mut KeptSteps::default()).unwrap();
+    let found = phases(toy.model());
+    let span = 8_256 << 10;
+    for kind in ['s', 'd'] {
+        let bytes: Vec<u64> = found.iter().filter(|it| it.0 == kind).map(|it| it.1).collect();
+        assert!(bytes.iter().all(|bytes| *bytes % span == 0), "{kind}: {bytes:?}");
+    }
+}
+
+#[test]
 fn what_is_demanded_is_what_is_written() {
     let part = vec![("part", "25%")];
     for set in [vec![], vec![("compare-data", "compressible-10%")], part] {

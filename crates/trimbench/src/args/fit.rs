@@ -11,9 +11,9 @@ pub(crate) struct FitArgs {
     /// The directories of runs on the drive; with `--measure`, the directory that is made for one.
     #[arg(value_name = "RUN", required_unless_present = "table")]
     pub(crate) runs: Vec<PathBuf>,
-    /// Measure this drive first, with the methods that tell the values in the least time: a block
-    /// device or an image file, all of which is overwritten, or `sim:NAME`. What was interrupted
-    /// goes on.
+    /// Measure this drive first, with the methods that determine the values in the least time: a
+    /// block device or an image file, all of which is overwritten, or `sim:NAME`. What was
+    /// interrupted goes on.
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["drive", "table"])]
     pub(crate) measure: Option<PathBuf>,
     /// Permit the loss of everything on this device or in this image file, as in `trimbench run`.

@@ -1,4 +1,4 @@
-//! `trimbench fit RUN --measure TARGET`: measures what tells the values, then fits to it.
+//! `trimbench fit RUN --measure TARGET`: measures what determines the values, then fits to it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,14 +10,14 @@ use trimbench_core::{Bytes, Nanos};
 use trimbench_fit::{Candidate, MethodChoice, Outside, Twin, TwinSession, choose};
 use trimbench_report::{Grid, GridColumn};
 
-use super::{failure, jobs_of, with_progress};
+use super::{failure, with_progress};
 use crate::args::fit::FitArgs;
 use crate::args::{Args, Command, RunArgs};
 use crate::commands;
 use crate::dry_run::{rough_bytes, rough_span};
 use crate::failure::Failure;
 use crate::output::{data, note, style};
-use crate::plan::Plan;
+use crate::plan::{Plan, jobs};
 use crate::store::Store;
 
 /// Measures on the target into the run's directory, or goes on with it; whether there is something
@@ -31,7 +31,7 @@ pub(super) fn measure(args: &FitArgs, target: &Path, twin: &Twin) -> Result<bool
     if target.is_dir() {
         let image = shell_path(target.join("trimbench.img"));
         let error = anyhow::anyhow!(
-            "`{}` is a directory: a filesystem lies between it and the drive, which no twin has",
+            "`{}` is a directory: the filesystem between it and the drive is not part of a twin",
             target.display()
         );
         let hint = format!(
@@ -50,7 +50,7 @@ pub(super) fn measure(args: &FitArgs, target: &Path, twin: &Twin) -> Result<bool
     }
     let candidates = candidates(&plan, target)?;
     let chosen = with_progress("sessions of the twin", |interrupt, ended| {
-        let outside = Outside { jobs: jobs_of(args.jobs), interrupt, ended };
+        let outside = Outside { jobs: jobs(args.jobs), interrupt, ended };
         choose(twin, &candidates, (args.seed, outside))
     })?;
     let choice = chosen.map_err(failure)?;
@@ -135,7 +135,7 @@ fn run_args(words: Vec<OsString>) -> Result<RunArgs, Failure> {
     Ok(run)
 }
 
-/// What will be measured, what it takes, and what it tells.
+/// What will be measured, what it takes, and what it determines.
 fn described(
     (target, plan): (&Path, &Plan),
     candidates: &[Candidate],
@@ -162,19 +162,19 @@ fn described(
     lines.extend(table.render(style()));
     let first = plan.sessions.first();
     lines.extend(first.and_then(|session| session.endurance(&plan.consent, written)));
-    let mut told = Grid::new(vec![
+    let mut determined = Grid::new(vec![
         GridColumn::name("value"),
-        GridColumn::number("told by these"),
+        GridColumn::number("determined by these"),
         GridColumn::number("by all methods"),
     ]);
     let share = |places: usize| {
         format!("{} %", rounded(100.0 * places as f64 / choice.places.max(1) as f64))
     };
-    for (key, by_chosen, by_all) in &choice.told {
-        told.row([key.clone(), share(*by_chosen), share(*by_all)]);
+    for (key, by_chosen, by_all) in &choice.determined {
+        determined.row([key.clone(), share(*by_chosen), share(*by_all)]);
     }
     lines.push(String::new());
-    lines.extend(told.render(style()));
+    lines.extend(determined.render(style()));
     lines.push(format!("(of {} drives that it might be)", choice.places));
     lines.join("\n") + "\n"
 }

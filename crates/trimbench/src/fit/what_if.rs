@@ -9,10 +9,11 @@ use trimbench_fit::{Endurance, Estimate, FreeSpace, Outside};
 use trimbench_report::{Grid, GridColumn};
 use trimbench_results::number::quantity;
 
-use super::{failure, jobs_of, set_of, with_progress};
+use super::{failure, set_of, with_progress};
 use crate::args::fit::WhatIfArgs;
 use crate::failure::Failure;
 use crate::output::{Printed, be_quiet, document, joined, style};
+use crate::plan::jobs;
 
 /// What is read of a fit.
 #[derive(Debug, Deserialize)]
@@ -57,7 +58,7 @@ pub(crate) fn what_if(args: &WhatIfArgs) -> Result<u8, Failure> {
     let set = set_of(&args.set)?;
     let wear = Endurance { cycles: f64::from(args.cycles), drive_writes: args.drive_writes };
     let found = with_progress("runs of the drive", |interrupt, ended| {
-        let outside = Outside { jobs: jobs_of(args.jobs), interrupt, ended };
+        let outside = Outside { jobs: jobs(args.jobs), interrupt, ended };
         let shares = (&args.free[..], wear, &set);
         trimbench_fit::what_if(&args.profile, &drawn, shares, (args.seed, outside))
     })?;
