@@ -11,8 +11,9 @@ use trimbench_core::{Bytes, Nanos};
 use trimbench_engine::MethodInfo;
 
 use crate::error::FitError;
-use crate::linear::PRIOR;
+use crate::linear::covariance;
 use crate::observed::{FigureName, Observed, TwinSession, is_fit_by_name, is_fit_method};
+use crate::parameter::coordinate_at;
 use crate::search::{FIRST_SCATTER, Search, latin};
 use crate::twin::{Outside, Twin};
 
@@ -141,17 +142,11 @@ fn figures_of(twin: &Twin, (seed, outside): (u64, Outside<'_>)) -> Result<Vec<Ob
 
 /// The base, and others in the middle of the ranges.
 fn places(twin: &Twin, seed: u64) -> Vec<DVector<f64>> {
-    let parameters = twin.parameters();
-    let coordinate = |number: usize, share: f64| {
-        let parameter = &parameters[number];
-        let share = MARGIN + (1.0 - 2.0 * MARGIN) * share;
-        parameter.coordinate((parameter.range().0.ln() + share * parameter.width()).exp())
-    };
     let mut rng = Rng::new(seed).split("choice");
     let mut places = vec![DVector::from_vec(twin.begin())];
-    places.extend(latin(PLACES - 1, parameters.len(), &mut rng).into_iter().map(|shares| {
-        DVector::from_fn(parameters.len(), |number, _| coordinate(number, shares[number]))
-    }));
+    let inner = |share: f64| coordinate_at(MARGIN + (1.0 - 2.0 * MARGIN) * share);
+    let others = latin(PLACES - 1, twin.parameters().len(), &mut rng);
+    places.extend(others.into_iter().map(|shares| shares.map(inner)));
     places
 }
 
@@ -200,11 +195,11 @@ impl Information {
     /// Which values these candidates determine.
     fn determined(&self, twin: &Twin, set: usize) -> Vec<bool> {
         let count = self.place.len();
-        let mut information = DMatrix::identity(count, count) / (PRIOR * PRIOR);
+        let mut information = DMatrix::zeros(count, count);
         for number in members(set) {
             information += &self.by_candidate[number];
         }
-        let covariance = information.try_inverse().expect("a positive diagonal makes it regular");
+        let covariance = covariance(information);
         let parameters = twin.parameters().iter().enumerate();
         let determined = parameters.map(|(number, parameter)| {
             let deviation = covariance[(number, number)].sqrt();

@@ -44,8 +44,7 @@ pub enum FitError {
     },
     /// Fewer figures than values to find.
     #[error(
-        "{figures} figures cannot determine {parameters} values: at least {} are needed",
-        parameters + 1
+        "{figures} figures cannot determine {parameters} values: at least {parameters} are needed"
     )]
     TooFew {
         /// Figures that the twin gives, too.

@@ -1,20 +1,21 @@
 //! A fit from its beginning to its end.
 
 use trimbench_core::rng::Rng;
+use trimbench_results::statistics;
 
 use crate::error::FitError;
 use crate::interval::{self, Known};
 use crate::observed::Observations;
 use crate::report::Fit;
 use crate::search::Search;
-use crate::surface;
+use crate::surface::Way;
 use crate::twin::{Outside, Twin};
 
 /// Points from which the search begins, if the first leads nowhere.
 const BEGINNINGS: usize = 3;
 /// It led to the values if chi-square over the degrees of freedom is at most this...
 const MISFIT: f64 = 2.0;
-/// ... and half of the figures are off by no more.
+/// ... and half of the figures are off by no more than this, or than half of them are known by.
 const ERROR: f64 = 0.01;
 
 /// What the user may say of the search.
@@ -42,27 +43,32 @@ pub fn fit(
 /// The best of the points to which beginnings lead.
 fn best<'a>(search: &Search<'a>, rng: &Rng) -> Result<Known<'a>, FitError> {
     let mut points = rng.split("surface");
-    let mut best: Result<Known<'_>, FitError> =
-        Err(FitError::NotConverged { evaluations: search.runs() });
+    let deviations: Vec<f64> = search.figures.iter().map(|it| it.deviation).collect();
+    let error = statistics::median(&deviations).unwrap_or_default().max(ERROR);
+    let (mut best, mut astray): (Option<Known<'_>>, Option<Way>) = (None, None);
     for begin in search.beginnings(rng)?.into_iter().take(BEGINNINGS) {
-        let end = search.descend(begin)?;
-        let known = match surface::best(search, &end, &mut points) {
-            Ok(end) => interval::know(search, end)?,
-            Err(FitError::NotConverged { evaluations }) => {
-                if best.is_err() {
-                    best = Err(FitError::NotConverged { evaluations });
-                }
-                continue;
+        let mut way = Way::from(search, &search.descend(begin)?);
+        let Some(end) = way.follow(search, true, &mut points)? else {
+            if astray.as_ref().is_none_or(|least| way.error() < least.error()) {
+                astray = Some(way);
             }
-            Err(error) => return Err(error),
+            continue;
         };
-        let is_it = known.misfit <= MISFIT && known.typical_error() <= ERROR;
-        if best.as_ref().map_or(true, |least| known.typical_error() < least.typical_error()) {
-            best = Ok(known);
+        let known = interval::know(search, end)?;
+        if known.misfit <= MISFIT && known.typical_error() <= error {
+            return Ok(known);
         }
-        if is_it {
-            break;
+        if best.as_ref().is_none_or(|least| known.typical_error() < least.typical_error()) {
+            best = Some(known);
         }
     }
-    best
+    if let Some(known) = best {
+        return Ok(known);
+    }
+    // Where no figures are near, the drive may be none that the twin can be: it is what it is.
+    let end = astray.map(|mut way| way.follow(search, false, &mut points)).transpose()?.flatten();
+    match end {
+        Some(end) => interval::know(search, end),
+        None => Err(FitError::NotConverged { evaluations: search.runs() }),
+    }
 }

@@ -83,7 +83,8 @@ pub(crate) fn know<'a>(search: &Search<'a>, best: Best<'a>) -> Result<Known<'a>,
     };
     let logarithms =
         DVector::from_iterator(surface.figures.len(), surface.figures.iter().map(mean));
-    let freedom = (logarithms.len() - at.len()) as f64;
+    // As many figures as values can be met exactly, and nothing is left to judge by.
+    let freedom = (logarithms.len() - at.len()).max(1) as f64;
     let misfit = logarithms.component_div(&surface.scales).norm_squared() / freedom;
     let widened = misfit.sqrt().max(1.0);
     let half = quantile(surface.freedom + 1) * widened;

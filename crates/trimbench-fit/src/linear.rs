@@ -18,7 +18,7 @@ impl Linear {
     /// The step from `at` to where the squares are least, with those of the coordinates over
     /// [`PRIOR`].
     pub(crate) fn step(&self, at: &DVector<f64>) -> DVector<f64> {
-        -(covariance(&self.jacobian)
+        -(covariance(information(&self.jacobian))
             * (self.jacobian.transpose() * &self.residuals + at / (PRIOR * PRIOR)))
     }
 
@@ -30,7 +30,7 @@ impl Linear {
     /// What each coordinate may be off because the figures do not tell it, and the preference for
     /// the middle of its range does: a standard deviation.
     pub(crate) fn untold(&self) -> DVector<f64> {
-        let covariance = covariance(&self.jacobian);
+        let covariance = covariance(information(&self.jacobian));
         DVector::from_fn(covariance.nrows(), |at, _| covariance.row(at).norm() / PRIOR)
     }
 
@@ -51,16 +51,20 @@ impl Linear {
     }
 }
 
-/// That of the coordinates, where residuals scatter by 1, independently, and coordinates by
-/// [`PRIOR`] before.
-fn covariance(jacobian: &DMatrix<f64>) -> DMatrix<f64> {
-    let count = jacobian.ncols();
+/// That of the coordinates, where the figures give this Fisher information of them, and they
+/// scatter by [`PRIOR`] before.
+pub(crate) fn covariance(information: DMatrix<f64>) -> DMatrix<f64> {
+    let count = information.ncols();
     let prior = DMatrix::identity(count, count) / (PRIOR * PRIOR);
-    let normal = jacobian.transpose() * jacobian + prior;
-    normal.try_inverse().expect("a positive diagonal makes it regular")
+    (information + prior).try_inverse().expect("a positive diagonal makes it regular")
+}
+
+/// The information that residuals give which scatter by 1, independently.
+fn information(jacobian: &DMatrix<f64>) -> DMatrix<f64> {
+    jacobian.transpose() * jacobian
 }
 
 /// With a weak preference for no change, so that what the figures do not say stays as it is.
 fn estimator(jacobian: &DMatrix<f64>) -> DMatrix<f64> {
-    covariance(jacobian) * jacobian.transpose()
+    covariance(information(jacobian)) * jacobian.transpose()
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_engine::{MethodInfo, Preset};
 use trimbench_methods::METHODS;
-use trimbench_results::{Figure, RunRecord, Session};
+use trimbench_results::{Figure, Metric, RunRecord, Session};
 
 use crate::error::FitError;
 
@@ -23,6 +23,9 @@ const DRIFTS: f64 = 0.2;
 /// Methods that find faults, not speeds.
 const UNFIT_METHODS: [&str; 2] = ["trim-integrity", "kernels"];
 
+/// Between a step and its metric in the name of a figure, which has none else.
+pub(crate) const STEP: char = '.';
+
 /// A session that the twin repeats.
 #[derive(Clone, Debug)]
 pub struct TwinSession {
@@ -30,6 +33,10 @@ pub struct TwinSession {
     pub method: &'static MethodInfo,
     /// Its options, as the twin can run it.
     pub options: BTreeMap<String, String>,
+    /// What lies over the drive, as `ext4,machine=s0`; empty where it is the drive itself.
+    pub over: String,
+    /// Whether metrics of its steps count as figures, as `STEP.METRIC`.
+    pub has_steps: bool,
 }
 
 /// A figure's name: that of the method, a dot, and its own.
@@ -37,7 +44,7 @@ pub struct TwinSession {
 pub struct FigureName {
     /// The id of the method.
     pub method: &'static str,
-    /// The id of the figure.
+    /// The id of the figure; or `STEP.METRIC`, of one of the session's steps.
     pub figure: String,
 }
 
@@ -149,7 +156,7 @@ impl Observations {
             set_aside: false,
         });
         self.figures.extend(figures);
-        self.sessions.push(TwinSession { method, options });
+        self.sessions.push(TwinSession::on_drive(method, options));
         Ok(())
     }
 
@@ -160,7 +167,7 @@ impl Observations {
         for figure in std::mem::take(&mut self.figures) {
             let same = |(other, _): &&mut (Observed, f64)| {
                 let (one, two) = (&self.sessions[other.session], &self.sessions[figure.session]);
-                other.name == figure.name && one.options == two.options
+                other.name == figure.name && one.is_same(two)
             };
             if let Some((mean, count)) = kept.iter_mut().find(same) {
                 let apart = (figure.value / mean.value).ln();
@@ -235,6 +242,24 @@ fn deviation(figure: &Figure) -> f64 {
 }
 
 impl TwinSession {
+    /// A session on the drive itself, of which the figures count.
+    pub fn on_drive(method: &'static MethodInfo, options: BTreeMap<String, String>) -> Self {
+        Self { method, options, over: String::new(), has_steps: false }
+    }
+
+    /// The figures that it may give.
+    pub(crate) fn metrics(&self) -> Vec<Metric> {
+        let resolved = self.method.resolve(Preset::Quick, &self.options);
+        resolved.map(|it| it.method.metrics()).unwrap_or_default()
+    }
+
+    /// Whether the twin does the same in both.
+    fn is_same(&self, other: &Self) -> bool {
+        self.method.id == other.method.id
+            && self.options == other.options
+            && self.over == other.over
+    }
+
     /// A session of a method with a preset's options and others on top.
     pub fn preset(
         method: &'static MethodInfo,
@@ -243,6 +268,6 @@ impl TwinSession {
         let resolved = method.resolve(Preset::Quick, set)?;
         let options = resolved.options.texts();
         let options = options.map(|(key, text)| (key.to_owned(), text.to_owned()));
-        Ok(Self { method, options: options.collect() })
+        Ok(Self::on_drive(method, options.collect()))
     }
 }

@@ -108,11 +108,7 @@ impl Parameter {
 
     /// The coordinate of a value; one outside the range counts as its end.
     pub fn coordinate(&self, value: f64) -> f64 {
-        let share = (value.max(f64::MIN_POSITIVE).ln() - self.low.ln()) / self.width();
-        if share <= 0.0 {
-            return -FAR;
-        }
-        if share >= 1.0 { FAR } else { (share / (1.0 - share)).ln().clamp(-FAR, FAR) }
+        coordinate_at((value.max(f64::MIN_POSITIVE).ln() - self.low.ln()) / self.width())
     }
 
     /// How much `ln v` changes with the coordinate.
@@ -171,6 +167,15 @@ impl FromStr for Parameter {
         let (low, high) = range.split_once("..").unwrap_or((range, ""));
         Self::new(key, low.trim(), high.trim())
     }
+}
+
+/// The coordinate of the value that lies at this share of its range, by its logarithm; one outside
+/// 0 to 1 counts as an end.
+pub(crate) fn coordinate_at(share: f64) -> f64 {
+    if share <= 0.0 {
+        return -FAR;
+    }
+    if share >= 1.0 { FAR } else { (share / (1.0 - share)).ln().clamp(-FAR, FAR) }
 }
 
 /// A value as a number of ns, bytes or millionths.

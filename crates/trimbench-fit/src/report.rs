@@ -334,7 +334,6 @@ fn profile_values(
 }
 
 fn unit_of(session: &TwinSession, id: &str) -> String {
-    let resolved = session.method.resolve(trimbench_engine::Preset::Quick, &session.options);
-    let metrics = resolved.map(|it| it.method.metrics()).unwrap_or_default();
+    let metrics = session.metrics();
     metrics.into_iter().find(|metric| metric.id == id).map_or(String::new(), |it| it.unit.into())
 }

@@ -18,6 +18,7 @@ use trimbench_core::rng::Rng;
 use crate::error::FitError;
 use crate::linear::PRIOR;
 use crate::observed::Observed;
+use crate::parameter::coordinate_at;
 use crate::twin::{Outside, SessionFigures, Twin, TwinPoint};
 
 /// Points that are tried for each parameter before the search begins.
@@ -31,9 +32,9 @@ const NOTICEABLE: f64 = 0.03;
 /// A figure that is missing, or as far off, counts as this, and moves nothing any more.
 const LOGARITHM_MAX: f64 = 3.0;
 /// A descent ends where the squares, or the coordinates, change by less than this share.
-const TOLERANCE: f64 = 1e-2;
+const TOLERANCE: f64 = 5e-2;
 /// It takes so many steps for each value at the most.
-const PATIENCE: usize = 4;
+const PATIENCE: usize = 2;
 /// Slopes are measured anew where a step changed the figures otherwise than they said, by this
 /// share of the change...
 const OTHERWISE: f64 = 0.7;
@@ -139,7 +140,7 @@ impl<'a> Search<'a> {
     /// That these are enough figures.
     pub(crate) fn check_count(&self, figures: usize) -> Result<(), FitError> {
         let parameters = self.twin.parameters().len();
-        if figures <= parameters {
+        if figures < parameters {
             return Err(FitError::TooFew { figures, parameters });
         }
         Ok(())
@@ -224,16 +225,9 @@ pub(crate) fn logarithm(figure: &Observed, sessions: &[SessionFigures]) -> Optio
 
 /// Points that fill the ranges of all values evenly.
 fn spread(twin: &Twin, rng: &mut Rng) -> Vec<DVector<f64>> {
-    let parameters = twin.parameters();
-    let coordinate = |number: usize, share: f64| {
-        let parameter = &parameters[number];
-        parameter.coordinate((parameter.range().0.ln() + share * parameter.width()).exp())
-    };
-    let shares = latin(TRIED * parameters.len(), parameters.len(), rng);
-    let point = |shares: DVector<f64>| {
-        DVector::from_fn(parameters.len(), |number, _| coordinate(number, shares[number]))
-    };
-    shares.into_iter().map(point).collect()
+    let count = twin.parameters().len();
+    let shares = latin(TRIED * count, count, rng);
+    shares.into_iter().map(|shares| shares.map(coordinate_at)).collect()
 }
 
 /// Points that fill the unit cube evenly: in each coordinate each part of it once (a Latin

@@ -3,19 +3,24 @@
 //! Two runs of a twin differ by chance, and the values of a drive cannot be known better than that
 //! allows. So points are spread around the best so far, each is run with a seed of its own, and a
 //! response surface is laid through what they gave (\[BOXW51\]): the logarithm of each figure is
-//! linear in the coordinates, and in those that are hardly known also quadratic. How far the points
-//! lie off it, by chance, steps and bends together, sets the weight of the figure.
+//! linear in the coordinates, and quadratic in those that are hardly known, their products
+//! included. How far the points lie off it, by chance, steps and bends together, sets the weight of
+//! the figure.
 
 use nalgebra::{DMatrix, DVector, RowDVector};
 use trimbench_core::rng::Rng;
+use trimbench_results::statistics;
 
 use crate::error::FitError;
 use crate::linear::Linear;
 use crate::observed::Observed;
+use crate::parameter::Parameter;
 use crate::search::{Search, latin};
 
-/// Points for each coordinate, and at the least.
+/// Points for each coordinate: of a surface that may be the last, and while the way is looked for.
 const POINTS: usize = 6;
+const POINTS_ON_THE_WAY: usize = 3;
+/// Points at the least.
 const POINTS_MIN: usize = 30;
 /// Coordinates beyond this are within 1 % of an end of the range, where nothing changes any more.
 pub(crate) const END: f64 = 4.595;
@@ -27,13 +32,15 @@ const LEAST: f64 = 0.01;
 /// The same later: so many times what the value is known by.
 const KNOWN_BY: f64 = 2.0;
 /// A coordinate that is known by less than this, or lies nearer to an end than the other, is bent:
-/// it has a quadratic term.
+/// it has a quadratic term, and one with each other of them.
 const WIDE: f64 = 0.2;
 const NEAR_END: f64 = 0.8 * END;
 /// A surface that is wider than the next one would be by this factor is not the last.
 const NARROWER: f64 = 3.0;
 /// Surfaces at the least, and at the most.
-const SURFACES: std::ops::RangeInclusive<usize> = 2..=7;
+const SURFACES: std::ops::RangeInclusive<usize> = 2..=8;
+/// A way leads astray if after the least number of surfaces half of the figures are off by more.
+const ASTRAY: f64 = 0.05;
 /// Steps to the best point of a surface.
 const STEPS: usize = 12;
 /// The least that a figure scatters by: what classes of 0.1 % of histograms make of it.
@@ -65,8 +72,10 @@ pub(crate) struct Surface<'a> {
     region: Region,
     /// What it has.
     pub(crate) figures: Vec<&'a Observed>,
-    /// Coordinates that have a quadratic term.
+    /// Coordinates that are hardly known.
     wide: Vec<usize>,
+    /// Pairs of coordinates, one with itself included, whose product is a term.
+    bent: Vec<(usize, usize)>,
     /// For each figure: the logarithm at the middle, slopes, quadratic terms.
     terms: DMatrix<f64>,
     /// What each figure is taken to scatter by.
@@ -95,36 +104,88 @@ pub(crate) struct Best<'a> {
     pub(crate) deviations: DVector<f64>,
 }
 
-/// Surfaces one after the other, each around the best point of the one before, and as wide as that
-/// is known.
-pub(crate) fn best<'a>(
-    search: &Search<'a>,
-    begin: &DVector<f64>,
-    rng: &mut Rng,
-) -> Result<Best<'a>, FitError> {
-    let parameters = search.twin.parameters();
-    let slope = |number: usize, at: f64| parameters[number].slope(at).max(1e-3);
-    let mut at = begin.map(|it| it.clamp(-END, END));
-    let mut spread = DVector::from_fn(at.len(), |number, _| FIRST / slope(number, at[number]));
-    let mut wide = Vec::new();
-    for number in 1..=*SURFACES.end() {
-        let region = Region::around(at.clone(), &spread);
-        let surface = Surface::of(search, region, &wide, rng)?;
-        let center = std::mem::replace(&mut at, surface.best());
-        let moved = &at - center;
-        let deviations = surface.deviations(&at);
-        wide = (0..at.len()).filter(|it| is_wide(at[*it], deviations[*it])).collect();
+/// A way to the values: surfaces one after the other, each around the best point of the one before,
+/// and as wide as that is known.
+#[derive(Debug)]
+pub(crate) struct Way {
+    /// The middle of the next surface, and what its points spread by.
+    at: DVector<f64>,
+    spread: DVector<f64>,
+    wide: Vec<usize>,
+    /// How many there were.
+    surfaces: usize,
+    /// The next one is not much narrower than the last one was.
+    is_narrow: bool,
+    /// Median over the figures of |ln(twin / measured)| at the best point of the last one.
+    error: f64,
+}
+
+impl Way {
+    /// Begins at a point.
+    pub(crate) fn from(search: &Search<'_>, begin: &DVector<f64>) -> Self {
+        let parameters = search.twin.parameters();
+        let at = begin.map(|it| it.clamp(-END, END));
+        let spread = DVector::from_fn(at.len(), |it, _| FIRST / slope(&parameters[it], at[it]));
+        let (wide, error) = (Vec::new(), f64::INFINITY);
+        Self { at, spread, wide, surfaces: 0, is_narrow: false, error }
+    }
+
+    /// How far off the figures are where it has come to.
+    pub(crate) fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// Goes on to the end; `None` if there is none within reach, or, where the way may be left, if
+    /// it leads astray.
+    pub(crate) fn follow<'a>(
+        &mut self,
+        search: &Search<'a>,
+        may_leave: bool,
+        rng: &mut Rng,
+    ) -> Result<Option<Best<'a>>, FitError> {
+        while self.surfaces < *SURFACES.end() {
+            if may_leave && self.surfaces >= *SURFACES.start() && self.error > ASTRAY {
+                break;
+            }
+            if let Some(end) = self.step(search, rng)? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lays the next surface, and goes to the best point on it; it is the end where the surface
+    /// holds that point, and was laid with all points over no more than what is known.
+    fn step<'a>(
+        &mut self,
+        search: &Search<'a>,
+        rng: &mut Rng,
+    ) -> Result<Option<Best<'a>>, FitError> {
+        let parameters = search.twin.parameters();
+        let may_end = self.is_narrow;
+        let points = if may_end { POINTS } else { POINTS_ON_THE_WAY } * parameters.len();
+        let region = Region::around(self.at.clone(), &self.spread);
+        let surface = Surface::of(search, (region, points.max(POINTS_MIN)), &self.wide, rng)?;
+        let center = std::mem::replace(&mut self.at, surface.best());
+        let (at, moved) = (&self.at, &self.at - center);
+        let deviations = surface.deviations(at);
         let next = DVector::from_fn(at.len(), |it, _| {
             let known_by = (KNOWN_BY * deviations[it]).max(moved[it].abs() / REACH);
-            known_by.clamp(LEAST / slope(it, at[it]), END / REACH)
+            known_by.clamp(LEAST / slope(&parameters[it], at[it]), END / REACH)
         });
-        let is_narrow = (0..at.len()).all(|it| spread[it] <= next[it] * NARROWER);
-        if number >= *SURFACES.start() && surface.holds(&at) && is_narrow {
-            return Ok(Best { surface, at, deviations });
-        }
-        spread = next;
+        self.wide = (0..at.len()).filter(|it| is_wide(at[*it], deviations[*it])).collect();
+        self.is_narrow = (0..at.len()).all(|it| self.spread[it] <= next[it] * NARROWER);
+        self.spread = next;
+        self.error = surface.typical_error(at);
+        self.surfaces += 1;
+        let is_end = may_end && self.is_narrow && surface.holds(at);
+        Ok(is_end.then(|| Best { surface, at: self.at.clone(), deviations }))
     }
-    Err(FitError::NotConverged { evaluations: search.runs() })
+}
+
+/// How much the logarithm of a value changes with its coordinate; at an end of the range hardly.
+fn slope(parameter: &Parameter, at: f64) -> f64 {
+    parameter.slope(at).max(1e-3)
 }
 
 /// Whether a coordinate is known so badly that the figures are not linear in it.
@@ -135,18 +196,18 @@ pub(crate) fn is_wide(coordinate: f64, deviation: f64) -> bool {
 impl<'a> Surface<'a> {
     fn of(
         search: &Search<'a>,
-        region: Region,
+        (region, points): (Region, usize),
         wide: &[usize],
         rng: &mut Rng,
     ) -> Result<Self, FitError> {
         let count = region.center.len();
-        let points = (POINTS * count).max(POINTS_MIN);
+        let bent = pairs(wide, points - count - 1);
         let shares = latin(points, count, rng);
         let place =
             |share: &DVector<f64>| &region.low + (&region.high - &region.low).component_mul(share);
         let places: Vec<DVector<f64>> = shares.iter().map(place).collect();
         let found = search.logarithms(&search.with_own_seeds(&places))?;
-        let row = |place: &DVector<f64>| Self::row(&(place - &region.center), wide);
+        let row = |place: &DVector<f64>| Self::row(&(place - &region.center), &bent);
         let rows: Vec<DVector<f64>> = places.iter().map(row).collect();
         let mut laid = Vec::new();
         for (number, figure) in search.figures.iter().enumerate() {
@@ -172,27 +233,31 @@ impl<'a> Surface<'a> {
             figures: laid.iter().map(|it| it.figure).collect(),
             freedom: points - rows[0].len(),
             wide: wide.to_vec(),
+            bent,
             region,
         })
     }
 
     /// The terms' factors at a distance from the middle.
-    fn row(apart: &DVector<f64>, wide: &[usize]) -> DVector<f64> {
-        let squares = wide.iter().map(|number| apart[*number].powi(2));
+    fn row(apart: &DVector<f64>, bent: &[(usize, usize)]) -> DVector<f64> {
+        let products = bent.iter().map(|(one, other)| apart[*one] * apart[*other]);
         let row: Vec<f64> =
-            std::iter::once(1.0).chain(apart.iter().copied()).chain(squares).collect();
+            std::iter::once(1.0).chain(apart.iter().copied()).chain(products).collect();
         DVector::from_vec(row)
     }
 
     /// The figures at a point, and how they change: in units of their scatter.
     pub(crate) fn linear(&self, at: &DVector<f64>) -> Linear {
         let apart = at - &self.region.center;
-        let logarithms = &self.terms * Self::row(&apart, &self.wide);
+        let logarithms = &self.terms * Self::row(&apart, &self.bent);
         let mut jacobian = self.terms.columns(1, at.len()).into_owned();
-        for (place, number) in self.wide.iter().enumerate() {
-            let bend = self.terms.column(1 + at.len() + place) * (2.0 * apart[*number]);
-            let mut column = jacobian.column_mut(*number);
-            column += bend;
+        for (place, &(one, other)) in self.bent.iter().enumerate() {
+            let term = self.terms.column(1 + at.len() + place);
+            // Of the square of one, both factors change.
+            for (number, factor) in [(one, other), (other, one)] {
+                let mut column = jacobian.column_mut(number);
+                column += term * apart[factor];
+            }
         }
         for (number, mut row) in jacobian.row_iter_mut().enumerate() {
             row /= self.scales[number];
@@ -230,6 +295,13 @@ impl<'a> Surface<'a> {
         self.linear(&at).residuals.norm_squared()
     }
 
+    /// Median of |ln(twin / measured)| at a point.
+    fn typical_error(&self, at: &DVector<f64>) -> f64 {
+        let logarithms = self.linear(at).residuals.component_mul(&self.scales);
+        let errors: Vec<f64> = logarithms.iter().map(|it| it.abs()).collect();
+        statistics::median(&errors).unwrap_or(f64::INFINITY)
+    }
+
     /// Whether a point lies where the points were.
     fn holds(&self, at: &DVector<f64>) -> bool {
         let Region { low, high, .. } = &self.region;
@@ -258,6 +330,18 @@ impl<'a> Surface<'a> {
             (squares / self.freedom as f64).sqrt().hypot(untold[number])
         })
     }
+}
+
+/// Pairs of these coordinates, squares first; at most half as many as there are points that no
+/// other term needs.
+fn pairs(wide: &[usize], points: usize) -> Vec<(usize, usize)> {
+    let squares = wide.iter().map(|it| (*it, *it));
+    let later = |(place, one): (usize, &usize)| {
+        let one = *one;
+        wide[place + 1..].iter().map(move |other| (one, *other)).collect::<Vec<_>>()
+    };
+    let products = wide.iter().enumerate().flat_map(later);
+    squares.chain(products).take(points / 2).collect()
 }
 
 /// Lays a surface through the values of one figure: its terms, what each point is off it (0 where

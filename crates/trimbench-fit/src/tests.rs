@@ -102,10 +102,42 @@ fn a_table_that_is_wrong_is_refused_with_its_line() {
     refused("steady-state,steady-iops,fast,IOPS,,", "line 2");
     refused("steady-state,steady-iops,1,IOPS,spam=1GiB,", "no option `spam`");
     refused("steady-state,steady-iops,1,IOPS,,200", "`percent` is between 0 and 100");
+    refused("steady-state,round-1.iops,1,IOPS,,", "leave `unit` empty");
     refused(
         "steady-state,steady-iops,1,IOPS,,\nsteady-state,steady-iops,2,IOPS,,",
         "is given twice, as 1 and 2",
     );
+}
+
+#[test]
+fn figures_may_be_of_steps_and_of_what_lies_over_the_drive() {
+    let options = "number=200 transactions=200 repetitions=1 bufferings=one mounts=discard";
+    let text = format!(
+        "target,method,options,figure,value,unit\n\
+         ext4,postmark,{options},duration-of-transactions-discard-buffered,1,s\n\
+         ext4,postmark,{options},discard-buffered-1.creation_s,1,\n\
+         ,postmark,{options},duration-of-transactions-discard-buffered,1,s\n"
+    );
+    let mut observations = Observations::default();
+    observations.add_table("drive", &text).unwrap();
+    // The same session twice, and another on the drive itself, which has no files.
+    assert_eq!(observations.sessions.len(), 2);
+    let sessions = observations.sessions;
+    let twin = Twin::new("plain-nvme-tlc", Bytes::gib(1), Vec::new(), sessions).unwrap();
+    let interrupt = Interrupt::default();
+    let points = [TwinPoint { coordinates: Vec::new(), seed: 1 }];
+    let found = twin.run(&points, outside(&interrupt, &|| {})).unwrap().remove(0);
+    let files = found[0].as_ref().unwrap();
+    assert!(files["discard-buffered-1.creation_s"] > 0.0, "{files:?}");
+    assert!(files["duration-of-transactions-discard-buffered"] > 0.0, "{files:?}");
+    assert!(found[1].is_err(), "{:?}", found[1]);
+    let over = |target: &str| {
+        let row = format!("{target},steady-state,steady-iops,1,IOPS");
+        let text = format!("target,method,figure,value,unit\n{row}\n");
+        Observations::default().add_table("drive", &text).unwrap_err().to_string()
+    };
+    assert!(over("ext5").contains("line 2 of the table: target `ext5`"), "{}", over("ext5"));
+    assert!(over("/dev").contains("target `/dev`"), "{}", over("/dev"));
 }
 
 #[test]

@@ -8,13 +8,15 @@ use std::thread;
 use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Interrupt};
 use trimbench_devices::{Consent, Opening, PurgeChoice, TargetError, TargetSpec};
-use trimbench_engine::{KeepFailed, MethodError, Monitor, SessionContext, Slots, Stage};
-use trimbench_results::{Figure, Step};
+use trimbench_engine::{
+    KeepFailed, MethodError, MethodResult, Monitor, SessionContext, Slots, Stage,
+};
+use trimbench_results::Step;
 use trimbench_ssd::{Origin, Profile};
 use trimbench_trace::NoTraces;
 
 use crate::error::FitError;
-use crate::observed::TwinSession;
+use crate::observed::{STEP, TwinSession};
 use crate::parameter::Parameter;
 
 /// What a fit needs from outside: how many sessions run side by side, and whether to stop.
@@ -137,9 +139,11 @@ impl Twin {
         self.parameters.iter().zip(coordinates).map(of).collect()
     }
 
-    /// The target's text with the values at these coordinates.
-    fn target(&self, coordinates: &[f64]) -> String {
-        format!("sim:{}{}", self.base, settings_text(&self.settings(coordinates)))
+    /// The text of a session's target with the values at these coordinates.
+    fn target(&self, session: &TwinSession, coordinates: &[f64]) -> String {
+        let colon = if session.over.is_empty() { "" } else { ":" };
+        let (over, settings) = (&session.over, settings_text(&self.settings(coordinates)));
+        format!("{over}{colon}sim:{}{settings}", self.base)
     }
 
     /// Runs all sessions at these points, side by side; for each point the figures of each session.
@@ -183,20 +187,26 @@ impl Twin {
         point: &TwinPoint,
         interrupt: &Interrupt,
     ) -> SessionFigures {
-        let found = self.figures(session, point, interrupt).map_err(|problem| problem.to_string());
-        let figures = found?.into_iter().filter(|figure| figure.value.is_finite());
-        Ok(figures.map(|figure| (figure.id, figure.value)).collect())
+        let found = self.found(session, point, interrupt).map_err(|problem| problem.to_string())?;
+        let mut figures: BTreeMap<String, f64> =
+            found.figures.into_iter().map(|figure| (figure.id, figure.value)).collect();
+        for step in found.steps.iter().filter(|_| session.has_steps) {
+            let metrics = step.metrics.iter();
+            figures.extend(metrics.map(|(key, value)| (format!("{}{STEP}{key}", step.id), *value)));
+        }
+        figures.retain(|_, value| value.is_finite());
+        Ok(figures)
     }
 
-    fn figures(
+    fn found(
         &self,
         session: &TwinSession,
         point: &TwinPoint,
         interrupt: &Interrupt,
-    ) -> Result<Vec<Figure>, SessionProblem> {
+    ) -> Result<MethodResult, SessionProblem> {
         let resolved = session.method.resolve(trimbench_engine::Preset::Quick, &session.options)?;
         let method = &*resolved.method;
-        let text = self.target(&point.coordinates);
+        let text = self.target(session, &point.coordinates);
         let (space, seed) = (method.space(), point.seed);
         let spec = TargetSpec::parse(&text, Some(self.capacity))?;
         let spec = spec.settled(Some(self.capacity), space);
@@ -209,7 +219,7 @@ impl Twin {
         let context = SessionContext { rng, interrupt, monitor, traces, slots, done: Vec::new() };
         let found = trimbench_engine::run(method, target.opened(), context);
         target.close().1?;
-        Ok(found?.figures)
+        Ok(found?)
     }
 }
 

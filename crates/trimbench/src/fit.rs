@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::{Bytes, Interrupt, exit};
 use trimbench_fit::{
-    Fit, FitError, FitOptions, Observations, Outside, Parameter, Twin, TwinSession,
+    Fit, FitError, FitOptions, Observations, Outside, Parameter, Twin, TwinSession, Use,
 };
 use trimbench_methods::METHODS;
 use trimbench_results::RunRecord;
@@ -31,7 +31,7 @@ pub(crate) use what_if::what_if;
 /// What a profile of ours begins with.
 const MARK: &str = "name = ";
 /// The capacities of a twin.
-const CAPACITIES: [Bytes; 2] = [Bytes::gib(1), Bytes::gib(4)];
+const CAPACITIES: [Bytes; 2] = [Bytes::gib(1), Bytes::gib(16)];
 
 /// `trimbench fit`.
 pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
             .collect::<Result<_, _>>()?,
     };
     if !(CAPACITIES[0]..=CAPACITIES[1]).contains(&args.capacity) {
-        let error = anyhow::anyhow!("a twin has 1GiB to 4GiB, not {}", args.capacity);
+        let error = anyhow::anyhow!("a twin has 1GiB to 16GiB, not {}", args.capacity);
         return Err(Failure::usage(error).with_hint("leave `--capacity` out"));
     }
     // Before anything is searched for it is known that the profile can be written.
@@ -77,6 +77,10 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
         Ok(fit)
     })?;
     let fit = found.map_err(failure)?;
+    let fitted = fit.figures.iter().filter(|it| it.used == Use::Fitted).count();
+    if fitted == fit.parameters.len() {
+        note("as many figures as values: nothing says how well the twin follows the drive");
+    }
     if let Some((place, path)) = place {
         place.write(&fit.profile(&name_of(path)))?;
     }
@@ -113,7 +117,7 @@ fn contradicted(fit: &Fit) -> bool {
         note(&format!(
             "no values in these ranges give all figures: {} of {} are off, `{}` the most",
             found.len(),
-            fit.figures.iter().filter(|it| it.used == trimbench_fit::Use::Fitted).count(),
+            fit.figures.iter().filter(|it| it.used == Use::Fitted).count(),
             worst.name
         ));
     }

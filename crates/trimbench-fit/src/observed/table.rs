@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use trimbench_core::nearest::{did_you_mean, nearest};
+use trimbench_devices::TargetSpec;
 use trimbench_methods::METHODS;
+use trimbench_ssd::Profile;
 
-use super::{FigureName, Observations, Observed, TwinSession};
+use super::{FigureName, Observations, Observed, STEP, TwinSession};
 use crate::error::FitError;
 
 /// A row.
@@ -14,6 +16,9 @@ use crate::error::FitError;
 #[serde(deny_unknown_fields)]
 struct Row {
     method: String,
+    /// What lies over the drive, as `ext4,machine=s0`; nothing where the drive itself is meant.
+    #[serde(default)]
+    target: String,
     /// `KEY=VALUE`, separated by blanks.
     #[serde(default)]
     options: String,
@@ -27,7 +32,7 @@ struct Row {
 
 impl Observations {
     /// Adds the figures of a table, whose columns are `method`, `figure`, `value`, `unit`, and may
-    /// be `options` and `percent`. `name` is the drive's where no record names it.
+    /// be `target`, `options` and `percent`. `name` is the drive's where no record names it.
     pub fn add_table(&mut self, name: &str, text: &str) -> Result<(), FitError> {
         if self.drive.is_empty() {
             name.clone_into(&mut self.drive);
@@ -49,45 +54,22 @@ impl Observations {
     }
 
     fn row(&mut self, row: Row) -> Result<(), String> {
-        let ids = || METHODS.iter().map(|method| method.id);
-        let method = METHODS.iter().find(|method| method.id == row.method).ok_or_else(|| {
-            format!("no method `{}`{}", row.method, did_you_mean(nearest(&row.method, ids())))
-        })?;
-        let mut set = BTreeMap::new();
-        for option in row.options.split_whitespace() {
-            let (key, value) =
-                option.split_once('=').ok_or_else(|| format!("`{option}` is no KEY=VALUE"))?;
-            if !(method.options)().iter().any(|known| known.key == key) {
-                return Err(format!("`{}` has no option `{key}`", method.id));
-            }
-            set.insert(key.to_owned(), value.to_owned());
-        }
-        let resolved = method.resolve(trimbench_engine::Preset::Quick, &set);
-        let resolved = resolved.map_err(|error| error.to_string())?;
-        let metrics = resolved.method.metrics();
-        let Some(metric) = metrics.iter().find(|metric| metric.id == row.figure) else {
-            let meant = did_you_mean(nearest(&row.figure, metrics.iter().map(|it| &*it.id)));
-            return Err(format!("`{}` has no figure `{}`{meant}", method.id, row.figure));
-        };
-        if metric.unit != row.unit {
-            return Err(format!(
-                "`{}` is in `{}`, not in `{}`: convert the value",
-                row.figure, metric.unit, row.unit
-            ));
-        }
+        let session = session(&row)?;
         if !(row.value > 0.0 && row.value.is_finite()) {
             return Err(format!("`{}` is {}, but must be above 0", row.figure, row.value));
         }
         if row.percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent)) {
             return Err("`percent` is between 0 and 100".to_owned());
         }
-        let session = TwinSession::preset(method, &set).map_err(|error| error.to_string())?;
-        let same = |it: &TwinSession| it.method.id == method.id && it.options == session.options;
-        let number = self.sessions.iter().position(same).unwrap_or_else(|| {
-            self.sessions.push(session.clone());
+        let name = FigureName { method: session.method.id, figure: row.figure };
+        let same = |it: &TwinSession| it.is_same(&session);
+        let number = if let Some(number) = self.sessions.iter().position(same) {
+            self.sessions[number].has_steps |= session.has_steps;
+            number
+        } else {
+            self.sessions.push(session);
             self.sessions.len() - 1
-        });
-        let name = FigureName { method: method.id, figure: row.figure };
+        };
         let before = self.figures.iter().find(|it| it.name == name && it.session == number);
         if let Some(before) = before {
             return Err(format!(
@@ -105,6 +87,62 @@ impl Observations {
         });
         Ok(())
     }
+}
+
+/// The session that a row's figure is of.
+fn session(row: &Row) -> Result<TwinSession, String> {
+    let ids = || METHODS.iter().map(|method| method.id);
+    let method = METHODS.iter().find(|method| method.id == row.method).ok_or_else(|| {
+        format!("no method `{}`{}", row.method, did_you_mean(nearest(&row.method, ids())))
+    })?;
+    let mut set = BTreeMap::new();
+    for option in row.options.split_whitespace() {
+        let (key, value) =
+            option.split_once('=').ok_or_else(|| format!("`{option}` is no KEY=VALUE"))?;
+        if !(method.options)().iter().any(|known| known.key == key) {
+            return Err(format!("`{}` has no option `{key}`", method.id));
+        }
+        set.insert(key.to_owned(), value.to_owned());
+    }
+    let mut session = TwinSession::preset(method, &set).map_err(|error| error.to_string())?;
+    check_over(&row.target)?;
+    session.over.clone_from(&row.target);
+    session.has_steps = row.figure.contains(STEP);
+    if session.has_steps {
+        if !row.unit.is_empty() {
+            return Err(format!(
+                "`{}` is of a step, whose metrics have their units in their names: leave `unit` \
+                 empty",
+                row.figure
+            ));
+        }
+        return Ok(session);
+    }
+    let metrics = session.metrics();
+    let Some(metric) = metrics.iter().find(|metric| metric.id == row.figure) else {
+        let meant = did_you_mean(nearest(&row.figure, metrics.iter().map(|it| &*it.id)));
+        return Err(format!("`{}` has no figure `{}`{meant}", method.id, row.figure));
+    };
+    if metric.unit != row.unit {
+        return Err(format!(
+            "`{}` is in `{}`, not in `{}`: convert the value",
+            row.figure, metric.unit, row.unit
+        ));
+    }
+    Ok(session)
+}
+
+/// That this can lie over an emulated drive.
+fn check_over(over: &str) -> Result<(), String> {
+    if over.is_empty() {
+        return Ok(());
+    }
+    let drive = Profile::built_in("plain-nvme-tlc").expect("it is built in").name;
+    let spec = TargetSpec::parse(&format!("{over}:sim:{drive}"), None);
+    let spec = spec.map_err(|error| format!("target `{over}`: {error}"))?;
+    spec.emulated_drive().map(|_| ()).ok_or_else(|| {
+        format!("target `{over}` is nothing that lies over a drive, as `ext4` or `ext4,machine=s0`")
+    })
 }
 
 /// What is wrong with a row that is none.

@@ -5,7 +5,7 @@ fn a_surface_is_laid_through_what_is_linear_and_bent_and_what_is_off_it_is_told(
     let shares = latin(30, 2, &mut Rng::new(3));
     let apart = |share: &DVector<f64>| share.map(|it| 2.0 * it - 1.0);
     let rows: Vec<DVector<f64>> =
-        shares.iter().map(|share| Surface::row(&apart(share), &[1])).collect();
+        shares.iter().map(|share| Surface::row(&apart(share), &[(1, 1)])).collect();
     let value = |row: &DVector<f64>| 0.5 - 2.0 * row[1] + 3.0 * row[2] + 0.25 * row[3];
     let mut values: Vec<Option<f64>> = rows.iter().map(|row| Some(value(row))).collect();
     let (terms, _, deviation) = lay(&rows, &values).unwrap();
@@ -21,4 +21,40 @@ fn a_surface_is_laid_through_what_is_linear_and_bent_and_what_is_off_it_is_told(
     assert!(scatter[4] == 0.0 && deviation > 0.05, "{deviation}");
     values[..4].fill(None);
     assert!(lay(&rows, &values).is_none());
+}
+
+#[test]
+fn what_is_hardly_known_bends_alone_and_together_as_far_as_the_points_go() {
+    assert_eq!(pairs(&[2, 5, 7], 20), [(2, 2), (5, 5), (7, 7), (2, 5), (2, 7), (5, 7)]);
+    assert_eq!(pairs(&[2, 5, 7], 9), [(2, 2), (5, 5), (7, 7), (2, 5)]);
+    assert_eq!(pairs(&[], 20), []);
+}
+
+#[test]
+fn the_slopes_of_a_surface_are_those_of_its_terms() {
+    let (wide, count) = ([0, 2], 3);
+    let bent = pairs(&wide, 20);
+    let terms = DMatrix::from_fn(1, 1 + count + bent.len(), |_, term| 0.3 + term as f64);
+    let center = DVector::from_vec(vec![0.1, -0.2, 0.4]);
+    let surface = Surface {
+        region: Region::around(center.clone(), &DVector::from_element(count, 1.0)),
+        figures: Vec::new(),
+        wide: wide.to_vec(),
+        bent: bent.clone(),
+        terms: terms.clone(),
+        scales: DVector::from_element(1, 0.5),
+        scatter: DMatrix::zeros(1, 1),
+        freedom: 1,
+    };
+    let at = DVector::from_vec(vec![0.7, 0.3, -0.5]);
+    let value = |at: &DVector<f64>| (&terms * Surface::row(&(at - &center), &bent))[0] / 0.5;
+    for number in 0..count {
+        let moved = |by: f64| {
+            let mut moved = at.clone();
+            moved[number] += by;
+            value(&moved)
+        };
+        let slope = (moved(1e-4) - moved(-1e-4)) / 2e-4;
+        assert!((surface.linear(&at).jacobian[(0, number)] - slope).abs() < 1e-6, "{number}");
+    }
 }

@@ -26,8 +26,9 @@ pub(crate) struct FitArgs {
     #[arg(long, requires = "measure")]
     pub(crate) dry_run: bool,
     /// Fit to the figures of this table instead, or too: CSV with the columns `method`, `figure`,
-    /// `value`, `unit`, and `options` as `KEY=VALUE KEY=VALUE`; `percent` says what a value is off
-    /// by.
+    /// `value`, `unit`, and `options` as `KEY=VALUE KEY=VALUE`; `target` is what lies over the
+    /// drive, as `ext4,machine=s0`, and `percent` what a value is off by. A figure `STEP.METRIC` is
+    /// of a step.
     #[arg(long, value_name = "FILE")]
     pub(crate) table: Option<PathBuf>,
     /// The drive, as the records name it, where they have several.
@@ -51,7 +52,7 @@ pub(crate) struct FitArgs {
     /// Set an option of the methods that are predicted, as `--set window=10s`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "predict")]
     pub(crate) set: Vec<String>,
-    /// Capacity of the twin: a scaling of the drive, 1GiB to 4GiB.
+    /// Capacity of the twin: a scaling of the drive, 1GiB to 16GiB.
     #[arg(long, default_value = "1GiB")]
     pub(crate) capacity: Bytes,
     /// Seed of the search.

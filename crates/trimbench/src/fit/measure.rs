@@ -89,7 +89,7 @@ fn candidates(plan: &Plan, target: &Path) -> Result<Vec<Candidate>, Failure> {
         let demand = session.rough_demand(&plan.consent, plan.assumed_rate);
         if let Some(demand) = demand.filter(|_| Candidate::is_of_use(session.info)) {
             let options = session.planned.options.clone();
-            let session = TwinSession { method: session.info, options };
+            let session = TwinSession::on_drive(session.info, options);
             candidates.push(Candidate { session, time: demand.time, written: demand.written });
         }
     }

@@ -97,7 +97,7 @@ fn mistakes_are_named_with_what_to_do() {
     refused(&with(&["--set-aside", "trim-swep"]), &["did you mean `trim-sweep`?"]);
     refused(&with(&["--base", "plain-nvme-tl"]), &["did you mean `plain-nvme-tlc`?"]);
     refused(&with(&["--drive", "sim:other"]), &["sim:other"]);
-    refused(&with(&["--capacity", "1TiB"]), &["1GiB to 4GiB, not 1TiB"]);
+    refused(&with(&["--capacity", "1TiB"]), &["1GiB to 16GiB, not 1TiB"]);
     refused(&with(&["--predict", "replya"]), &["did you mean `replay`?"]);
     refused(&with(&[]), &["cannot determine 8 values", "at least 9", "--free KEY"]);
     fs::write(folder.join("table.csv"), "method,figure,value,unit\ntrim-sweep,x,1,s\n").unwrap();
