@@ -33,7 +33,6 @@ use tempfile::TempDir;
 use trimbench_results::RunRecord;
 
 pub mod acceptance;
-pub mod calibrate;
 pub mod campaign;
 pub mod discards;
 pub mod earlier;
@@ -46,6 +45,7 @@ pub mod operations;
 pub mod planted;
 pub mod process;
 pub mod repository;
+pub mod s0;
 pub mod slow_disk;
 pub mod soak;
 pub mod steps;

@@ -2,7 +2,7 @@
 //!
 //! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
 //! [`vendor`], [`mod@bench`], [`compare_records`], [`evidence`]. The steps `soak`, `fuzz`,
-//! `campaign` and `calibrate` are modules of the package `tests`, and so is what all share: child
+//! `campaign` and `s0` are modules of the package `tests`, and so is what all share: child
 //! processes, steps with their times, and the repository.
 #![expect(
     clippy::print_stdout,

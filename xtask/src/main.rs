@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use tests::{Repository, acceptance, calibrate, campaign, fuzz, process, soak};
+use tests::{Repository, acceptance, campaign, fuzz, process, s0, soak};
 use xtask::{bench, ci, compare_records, docs, evidence, setup, tidy, vendor, verify};
 
 /// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
@@ -47,9 +47,12 @@ enum Step {
         #[arg(long)]
         check: bool,
     },
-    /// Fit vendor1 to vendor6 to the published tables, through the modelled filesystem, and print
-    /// theirs
-    Calibrate(calibrate::CalibrateOptions),
+    /// Print the tables of vendor1 to vendor6 in the form of the published ones
+    S0 {
+        /// Repetitions of each column
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        repetitions: u32,
+    },
     /// Measure ourselves, each benchmark beside a peer
     Bench(bench::BenchOptions),
     /// Run random emulated drives under random loads and faults until something breaks
@@ -129,7 +132,7 @@ fn run(step: Step) -> Result<bool> {
         Step::Tidy { lines: false } => tidy::run(&repository),
         Step::Docs { check } => docs::run(&repository, check),
         Step::Vendor { check } => vendor::run(&repository, check),
-        Step::Calibrate(options) => calibrate::run(&repository, &options).map(|()| true),
+        Step::S0 { repetitions } => s0::run(repetitions).map(|()| true),
         Step::Bench(options) => bench::run(&repository, &options),
         Step::Soak(options) => soak::run(&repository, &options),
         Step::Fuzz(options) => fuzz::run(options),

@@ -91,6 +91,28 @@ impl Course {
         })
     }
 
+    /// What the host of this run is, where that limited the fresh rate.
+    fn host(&self) -> Result<Option<String>> {
+        let command = rounded(1e9 / self.tenths[0]);
+        Ok(self.judge()?.host_limits.then(|| format!("host.command={command}ns")))
+    }
+
+    /// The options of `steady-state` for it, where this share of the drive is in use; less the
+    /// span.
+    fn options(&self, share: f64) -> Vec<String> {
+        // The method's rounds are shares of what is in use, the tenths those of the whole drive.
+        let tenth = 10.0 / share;
+        let more = self.tenths.len() - ROUNDS_LEAST;
+        let set = [
+            format!("pattern={}", self.pattern),
+            format!("rounds-max={ROUNDS_LEAST}"),
+            format!("ageing-rounds={more}"),
+            format!("round-share={tenth:.4}%"),
+        ];
+        let fixed = ["precondition=100%", "queue-depth=512", "settle-rounds=0", "trimmed-shares=0"];
+        set.into_iter().chain(fixed.map(str::to_owned)).collect()
+    }
+
     fn judge(&self) -> Result<&'static Judge> {
         let judge = DRIVES.iter().find(|judge| judge.drive == self.drive);
         judge.with_context(|| format!("{} has no bar", self.drive))
@@ -108,37 +130,54 @@ impl Course {
     }
 }
 
+/// The run of a drive to which its profile is fitted, as a table of figures for `trimbench fit`,
+/// each known to so many percent; and the settings of its host.
+pub(in crate::acceptance) fn fitted_run(
+    context: &Context<'_>,
+    (drive, campaign): (&str, &str),
+    percent: f64,
+) -> Result<(String, Option<String>)> {
+    let all = courses(&super::table(context, COURSES)?, Form::Full)?;
+    let is_it = |it: &&Course| it.drive == drive && it.campaign == campaign && it.fitted;
+    let course = all.iter().find(is_it).with_context(|| format!("no run of {drive} is fitted"))?;
+    let options = course.options(1.0).join(" ");
+    let mut text = "method,options,figure,value,unit,percent\n".to_owned();
+    for (tenth, iops) in course.tenths.iter().enumerate() {
+        // The method's own rounds, and those that follow.
+        let step = match tenth.checked_sub(ROUNDS_LEAST) {
+            None => format!("trimmed-0-round-{}", tenth + 1),
+            Some(after) => format!("ageing-round-{}", after + 1),
+        };
+        let _ = writeln!(text, "steady-state,{options},{step}.iops,{iops},,{percent}");
+    }
+    Ok((text, course.host()?))
+}
+
 /// All courses of the drives that a form runs, in their order.
 fn courses(text: &str, form: Form) -> Result<Vec<Course>> {
     rows(text, form, Course::read)
 }
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
+    measure_with(context, str::to_owned)
+}
+
+/// The same with other profiles: `profile` names, or is the file of, that of a drive.
+pub(in crate::acceptance) fn measure_with(
+    context: &Context<'_>,
+    profile: impl Fn(&str) -> String,
+) -> Result<()> {
     let text = keep_table(context, COURSES, KEPT)?;
     let courses = courses(&text, context.form())?;
     for (index, course) in courses.iter().enumerate() {
         let judge = course.judge()?;
-        let mut target = format!("sim:{},capacity={CAPACITY},fill=none", course.drive);
-        if judge.host_limits {
-            let command = rounded(1e9 / course.tenths[0]);
-            let _ = write!(target, ",host.command={command}ns");
+        let mut target = format!("sim:{},capacity={CAPACITY},fill=none", profile(&course.drive));
+        if let Some(setting) = course.host()? {
+            let _ = write!(target, ",{setting}");
         }
         let share = course.used / capacity(&courses, course);
-        let span = Bytes(rounded(CAPACITY.0 as f64 * share));
-        // The method's rounds are shares of what is in use, the tenths those of the whole drive.
-        let tenth = 10.0 / share;
-        let more = course.tenths.len() - ROUNDS_LEAST;
-        let options = [
-            format!("span={span}"),
-            format!("pattern={}", course.pattern),
-            format!("rounds-max={ROUNDS_LEAST}"),
-            format!("ageing-rounds={more}"),
-            "precondition=100%".to_owned(),
-            "queue-depth=512".to_owned(),
-            format!("round-share={tenth:.4}%"),
-            "settle-rounds=0".to_owned(),
-            "trimmed-shares=0".to_owned(),
-        ];
+        let mut options = course.options(share);
+        options.push(format!("span={}", Bytes(rounded(CAPACITY.0 as f64 * share))));
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         let name = course.name(index);
         let other = judge

@@ -5,8 +5,8 @@ use anyhow::{Result, ensure};
 use trimbench_methods::postmark::METRICS;
 
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
-use crate::calibrate::published::{Durations, PublishedColumn, VENDORS, durations};
-use crate::calibrate::{self, CalibrationRun, Mean, PHASES, means, tables};
+use crate::s0::published::{Durations, PublishedColumn, VENDORS, durations};
+use crate::s0::{self, ColumnRun, Mean, PHASES, means, tables};
 
 pub(in crate::acceptance) mod predictions;
 
@@ -38,11 +38,11 @@ const POINTS: [(&str, Option<f64>); 6] = [
 
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let repetitions = if context.is_short() { REPETITIONS_SHORT } else { REPETITIONS };
-    context.keep(RUNS, || calibrate::built_in_runs(repetitions))
+    context.keep(RUNS, || s0::built_in_runs(repetitions))
 }
 
 pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
-    let (capture, runs): (_, Vec<CalibrationRun>) = raw.lines(RUNS)?;
+    let (capture, runs): (_, Vec<ColumnRun>) = raw.lines(RUNS)?;
     let mut findings = vec![tabled(&runs, &capture)?];
     for (vendor, points) in POINTS {
         findings.extend(Drive::read(&runs, (vendor, points), &capture)?.findings()?);
@@ -57,8 +57,8 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The tables of the runs, as `cargo xtask calibrate --tables` prints them.
-fn tabled(runs: &[CalibrationRun], capture: &Capture) -> Result<Finding> {
+/// The tables of the runs, as `cargo xtask s0` prints them.
+fn tabled(runs: &[ColumnRun], capture: &Capture) -> Result<Finding> {
     let printed = tables(runs)?;
     let rows = METRICS.map(|metric| format!("{:34}|", metric.name));
     let is_row = |line: &&str| rows.iter().any(|row| line.starts_with(row));
@@ -83,7 +83,7 @@ struct Drive<'a> {
 
 impl<'a> Drive<'a> {
     fn read(
-        runs: &[CalibrationRun],
+        runs: &[ColumnRun],
         (name, points): (&'a str, Option<f64>),
         capture: &'a Capture,
     ) -> Result<Self> {

@@ -8,7 +8,7 @@ use trimbench_fs::FsConfig;
 
 use crate::acceptance::files::table::{self, RUNS, predictions::predictions};
 use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
-use crate::calibrate::{CalibrationRun, DeletionRun, deletion_run};
+use crate::s0::{ColumnRun, DeletionRun, deletion_run};
 
 /// The ends of PostMark whose discards are counted.
 const DELETIONS: &str = "deletions";
@@ -55,13 +55,13 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let mut findings = vec![Finding::new(what, era, Bar::Equals(1.0), &capture)];
     findings.extend(hypotheses(ends.first().context("one end was run")?, &capture)?);
     if raw.form() == Form::Full {
-        let (capture, runs): (_, Vec<CalibrationRun>) = raw.lines(RUNS)?;
+        let (capture, runs): (_, Vec<ColumnRun>) = raw.lines(RUNS)?;
         findings.extend(predicted(&runs, &capture)?);
     }
     Ok(findings)
 }
 
-fn predicted(runs: &[CalibrationRun], capture: &Capture) -> Result<Vec<Finding>> {
+fn predicted(runs: &[ColumnRun], capture: &Capture) -> Result<Vec<Finding>> {
     let all = predictions(runs)?;
     let (judged, without): (Vec<_>, Vec<_>) = all.iter().partition(|it| it.has_bar);
     let missed: Vec<_> = judged.into_iter().filter(|it| !it.is_near()).collect();

@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::{CREATION, DELETION_SECONDS, DELETION_SHARE, UNBUFFERED, percent};
-use crate::calibrate::published::{PublishedColumn, VENDORS, durations};
-use crate::calibrate::{CalibrationRun, PHASES, means};
+use crate::s0::published::{PublishedColumn, VENDORS, durations};
+use crate::s0::{ColumnRun, PHASES, means};
 
 /// The drive whose deletions have no bar: under discard they take a fifth of what is published.
 const WITHOUT_BAR: &str = "vendor2";
@@ -38,7 +38,7 @@ impl Prediction {
 }
 
 /// All 54, by drives, columns and phases.
-pub(in crate::acceptance) fn predictions(runs: &[CalibrationRun]) -> Result<Vec<Prediction>> {
+pub(in crate::acceptance) fn predictions(runs: &[ColumnRun]) -> Result<Vec<Prediction>> {
     let mut all = Vec::new();
     for vendor in VENDORS {
         for (column, mean) in PublishedColumn::ALL.into_iter().zip(means(runs, vendor)?) {

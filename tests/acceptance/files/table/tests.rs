@@ -16,7 +16,7 @@ pub(in crate::acceptance) fn planted(
         for column in PublishedColumn::ALL {
             let mut durations = durations(vendor, column).unwrap();
             change(vendor, column, &mut durations);
-            runs.push(CalibrationRun {
+            runs.push(ColumnRun {
                 vendor: vendor.to_owned(),
                 column,
                 repetition: 0,

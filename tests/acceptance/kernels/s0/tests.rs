@@ -1,7 +1,7 @@
 use super::*;
 use crate::acceptance::files::table::tests::planted;
 use crate::acceptance::planted::failing;
-use crate::calibrate::published::{Durations, PublishedColumn};
+use crate::s0::published::{Durations, PublishedColumn};
 
 /// What the model says of the end of PostMark on the drive, about.
 fn end() -> DeletionRun {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::calibrate::published::durations;
+use crate::s0::published::durations;
 
 #[test]
 fn the_published_durations_add_up_and_deletion_is_what_is_left() {
@@ -15,7 +15,7 @@ fn the_published_durations_add_up_and_deletion_is_what_is_left() {
 
 #[test]
 fn means_are_taken_of_a_column_and_a_missing_one_is_an_error() {
-    let run = |column, repetition, creation: f64| CalibrationRun {
+    let run = |column, repetition, creation: f64| ColumnRun {
         vendor: "vendor1".to_owned(),
         column,
         repetition,
@@ -26,7 +26,7 @@ fn means_are_taken_of_a_column_and_a_missing_one_is_an_error() {
         after: 0.0,
     };
     let of = |column| [run(column, 0, 1.0), run(column, 1, 2.0)];
-    let mut runs: Vec<CalibrationRun> = PublishedColumn::ALL.into_iter().flat_map(of).collect();
+    let mut runs: Vec<ColumnRun> = PublishedColumn::ALL.into_iter().flat_map(of).collect();
     let found = means(&runs, "vendor1").unwrap();
     assert_eq!(found.len(), 4);
     assert!(found.iter().all(|mean| mean.metrics == [1.5, 7.0]));
@@ -42,7 +42,7 @@ fn all_18_values_of_the_vendors_say_that_they_were_fitted_here() {
     for vendor in VENDORS {
         let profile = Profile::built_in(vendor).unwrap();
         for value in &profile.values {
-            fitted += usize::from(value.source.contains("cargo xtask calibrate"));
+            fitted += usize::from(value.source.contains("`cargo xtask evidence fit.2`"));
         }
     }
     assert_eq!(fitted, 18);

@@ -95,7 +95,7 @@ pub fn durations(vendor: &str, column: PublishedColumn) -> Result<Durations> {
 }
 
 /// A published value.
-pub(super) fn value(vendor: &str, column: PublishedColumn, metric: &str) -> Result<f64> {
+pub fn value(vendor: &str, column: PublishedColumn, metric: &str) -> Result<f64> {
     let buffering = column.buffered.to_string();
     let rows = PUBLISHED.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let mut rows = rows.filter(|row| row[..3] == [vendor, &buffering, metric]);

@@ -34,7 +34,7 @@ const THREADS: usize = 2;
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CalibrationRun {
+pub struct ColumnRun {
     /// The drive.
     pub vendor: String,
     /// The column of its table.
@@ -58,7 +58,7 @@ pub(super) fn repeat(
     (vendor, config): (&str, &SsdConfig),
     column: PublishedColumn,
     repetition: u32,
-) -> Result<CalibrationRun> {
+) -> Result<ColumnRun> {
     let mut drive = config.clone().build().context("build the drive")?;
     let units = narrow(WRITTEN_BEFORE.0 / UNIT * u64::from(repetition));
     drive.precondition_with((0..units).map(PreconditionStep::Write));
@@ -68,7 +68,7 @@ pub(super) fn repeat(
 
 /// A run, and what is known beside it.
 pub(super) struct Played<M> {
-    pub(super) run: CalibrationRun,
+    pub(super) run: ColumnRun,
     /// Files that the last phase deleted.
     pub(super) deleted_alone: f64,
     pub(super) device: M,
@@ -112,7 +112,7 @@ pub(super) fn play<M: Model<Command = BlockCommand>>(
         deletion: metric("deletion_s")?,
     };
     let deleted_alone = metric("deleted_alone_count")?;
-    let run = CalibrationRun {
+    let run = ColumnRun {
         vendor: vendor.to_owned(),
         column,
         repetition,
@@ -127,10 +127,7 @@ pub(super) fn play<M: Model<Command = BlockCommand>>(
 
 /// Runs the columns of drives, each `repetitions` times; in the order of drives, columns and
 /// repetitions.
-pub(super) fn table(
-    drives: &[(String, SsdConfig)],
-    repetitions: u32,
-) -> Result<Vec<CalibrationRun>> {
+pub fn runs(drives: &[(String, SsdConfig)], repetitions: u32) -> Result<Vec<ColumnRun>> {
     let mut wanted = Vec::new();
     for (vendor, config) in drives {
         for column in PublishedColumn::ALL {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use trimbench_methods::postmark::{METRICS, PostmarkMetric};
 
 use super::published::{PublishedColumn, VENDORS, durations};
-use super::run::CalibrationRun;
+use super::run::ColumnRun;
 use super::{Mean, means};
 
 /// Metrics that follow from the duration of the transactions alone, by their place.
@@ -15,7 +15,7 @@ const OF_TRANSACTIONS: [usize; 6] = [1, 2, 5, 6, 7, 10];
 const OF_CREATION: usize = 4;
 
 /// All tables with their titles.
-pub fn tables(runs: &[CalibrationRun]) -> Result<String> {
+pub fn tables(runs: &[ColumnRun]) -> Result<String> {
     let repetitions = runs.iter().map(|run| run.repetition + 1).max().unwrap_or(0);
     let mut text = format!(
         "Means of {repetitions} repetitions, which differ in PostMark's seed (42 and on) and in \
@@ -59,7 +59,7 @@ fn is_fitted(column: PublishedColumn, place: usize) -> bool {
 
 /// How far the unbuffered durations are off: the model's, and those of the null model, for which
 /// they are the published buffered ones.
-fn null_model(runs: &[CalibrationRun]) -> Result<String> {
+fn null_model(runs: &[ColumnRun]) -> Result<String> {
     let mut text = String::from(
         "\nUnbuffered durations, off by (model | null model: what is published of the buffered \
          ones):\n",
