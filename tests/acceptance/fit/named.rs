@@ -47,7 +47,7 @@ const WITHIN_LEAST: f64 = 48.0;
 
 /// The values of a named drive.
 const OF_NAMED: [FreeValue; 3] = [
-    ("drive.over_provisioning", "5%..80%", "20%"),
+    ("drive.over_provisioning", "5%..80%", "30%"),
     ("nand.program", "300us..10ms", "1700us"),
     ("collector.read", "20us..1ms", "300us"),
 ];
