@@ -99,7 +99,7 @@ fn mistakes_are_named_with_what_to_do() {
     refused(&with(&["--drive", "sim:other"]), &["sim:other"]);
     refused(&with(&["--capacity", "1TiB"]), &["1GiB to 16GiB, not 1TiB"]);
     refused(&with(&["--predict", "replya"]), &["did you mean `replay`?"]);
-    refused(&with(&[]), &["cannot determine 8 values", "at least 9", "--free KEY"]);
+    refused(&with(&[]), &["cannot determine 8 values", "at least 8", "--free KEY"]);
     fs::write(folder.join("table.csv"), "method,figure,value,unit\ntrim-sweep,x,1,s\n").unwrap();
     refused(&["fit", "--table", "table.csv"], &["`table.csv`", "line 2", "no figure `x`"]);
     refused(&["what-if", "plain-nvme-tlc", "--free", "99%"], &["leave nothing to write to"]);
