@@ -1,9 +1,10 @@
 //! Step `s0`: the published tables of \[S0\], and those of the emulated drives vendor1 to vendor6,
 //! through the modelled filesystem.
 //!
-//! Three values a drive are fitted to the buffered columns of the published tables, with
-//! `trimbench fit` (claim `fit.2`). What the model then says of all 24 columns is a prediction, but
-//! for these 18 figures. The test machine is one set of values for all drives: [`FsConfig::s0`].
+//! Three values a drive are fitted to the buffered columns of the published tables; claim `fit.2`
+//! looks for them anew with `trimbench fit`. What the model then says of all 24 columns is a
+//! prediction, but for these 18 figures. The test machine is one set of values for all drives:
+//! [`FsConfig::s0`].
 //!
 //! [`FsConfig::s0`]: trimbench_fs::FsConfig::s0
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_devices::TargetSpec;
 use trimbench_methods::METHODS;
-use trimbench_ssd::Profile;
+use trimbench_ssd::BUILT_IN;
 
 use super::{FigureName, Observations, Observed, STEP, TwinSession};
 use crate::error::FitError;
@@ -137,8 +137,7 @@ fn check_over(over: &str) -> Result<(), String> {
     if over.is_empty() {
         return Ok(());
     }
-    let drive = Profile::built_in("plain-nvme-tlc").expect("it is built in").name;
-    let spec = TargetSpec::parse(&format!("{over}:sim:{drive}"), None);
+    let spec = TargetSpec::parse(&format!("{over}:sim:{}", BUILT_IN[0].name), None);
     let spec = spec.map_err(|error| format!("target `{over}`: {error}"))?;
     spec.emulated_drive().map(|_| ()).ok_or_else(|| {
         format!("target `{over}` is nothing that lies over a drive, as `ext4` or `ext4,machine=s0`")
