@@ -35,6 +35,7 @@ const SOURCES: &[&str] = &[
     "crates/trimbench-fit/src/interval.rs",
     "crates/trimbench-fit/src/linear.rs",
     "crates/trimbench-fit/src/observed.rs",
+    "crates/trimbench-fit/src/observed/scaling.rs",
     "crates/trimbench-fit/src/parameter.rs",
     "crates/trimbench-fit/src/report.rs",
     "crates/trimbench-fit/src/search.rs",

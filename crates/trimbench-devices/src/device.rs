@@ -90,6 +90,9 @@ fn purger(
 pub struct DeviceOutlook {
     /// Bytes that a host can address.
     pub capacity: Bytes,
+    /// What the drives hold together that its writes wear: more than `capacity` for a partition or
+    /// an image file. `None` where no drive is known.
+    pub drives: Option<Bytes>,
     /// The device and what stands below and above it, as a readable tree.
     pub stack: String,
     /// What must be given with `--destroy`, any one of them.
@@ -109,6 +112,7 @@ pub fn inspect_device(path: &Path, consent: &Consent) -> Result<DeviceOutlook, T
     let refusal = inspection.refusal(consent).err();
     Ok(DeviceOutlook {
         capacity: inspection.size(),
+        drives: inspection.drives_size(),
         stack: inspection.to_string(),
         destroy_names: inspection.destroy_names(),
         refusal: refusal.map(|error| (error.to_string(), error.hint())),

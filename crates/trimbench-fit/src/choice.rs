@@ -14,7 +14,7 @@ use crate::error::FitError;
 use crate::linear::covariance;
 use crate::observed::{FigureName, Observed, TwinSession, is_fit_by_name, is_fit_method};
 use crate::parameter::coordinate_at;
-use crate::search::{FIRST_SCATTER, Search, latin};
+use crate::search::{FIRST_SCATTER, Loss, Search, latin};
 use crate::twin::{Outside, Twin};
 
 /// Places at which the twin is run, and seeds at each: what two of them do not agree on is chance.
@@ -124,13 +124,15 @@ fn figures_of(twin: &Twin, (seed, outside): (u64, Outside<'_>)) -> Result<Vec<Ob
                 continue;
             }
         };
-        let fit = found.into_iter().filter(|(id, value)| *value > 0.0 && is_fit_by_name(id));
+        let is_fit = |id: &str| is_fit_by_name(id) && session.holds(id);
+        let fit = found.into_iter().filter(|(id, value)| *value > 0.0 && is_fit(id));
         figures.extend(fit.map(|(figure, value)| Observed {
             name: FigureName { method: session.method.id, figure },
             session: number,
             value,
             unit: String::new(),
             deviation: 0.0,
+            doubt: 0.0,
             set_aside: false,
         }));
     }
@@ -163,8 +165,9 @@ fn information_at(
 ) -> Result<Information, FitError> {
     let mut slopes: Option<DMatrix<f64>> = None;
     for search in searches {
-        let here = search.logarithms(&search.at(std::slice::from_ref(place)))?.remove(0);
-        let mut found = search.slopes(place, &here)?;
+        let here =
+            search.logarithms(&search.at(std::slice::from_ref(place)), Loss::Squares)?.remove(0);
+        let mut found = search.slopes((place, &here), Loss::Squares)?;
         for (mut row, here) in found.row_iter_mut().zip(here.iter()) {
             if !Search::is_given(*here) {
                 row.fill(0.0);

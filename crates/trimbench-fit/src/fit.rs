@@ -1,5 +1,6 @@
 //! A fit from its beginning to its end.
 
+use nalgebra::DVector;
 use trimbench_core::rng::Rng;
 use trimbench_results::statistics;
 
@@ -7,8 +8,8 @@ use crate::error::FitError;
 use crate::interval::{self, Known};
 use crate::observed::Observations;
 use crate::report::Fit;
-use crate::search::Search;
-use crate::surface::Way;
+use crate::search::{Descended, Loss, Search};
+use crate::surface::{Best, Way};
 use crate::twin::{Outside, Twin};
 
 /// Points from which the search begins, if the first leads nowhere.
@@ -43,11 +44,13 @@ pub fn fit(
 /// The best of the points to which beginnings lead.
 fn best<'a>(search: &Search<'a>, rng: &Rng) -> Result<Known<'a>, FitError> {
     let mut points = rng.split("surface");
-    let deviations: Vec<f64> = search.figures.iter().map(|it| it.deviation).collect();
+    let deviations: Vec<f64> = search.figures.iter().map(|it| it.known_to()).collect();
     let error = statistics::median(&deviations).unwrap_or_default().max(ERROR);
     let (mut best, mut astray): (Option<Known<'_>>, Option<Way>) = (None, None);
-    for begin in search.beginnings(rng)?.into_iter().take(BEGINNINGS) {
-        let mut way = Way::from(search, &search.descend(begin)?);
+    let mut beginnings = search.beginnings(rng)?;
+    beginnings.truncate(BEGINNINGS);
+    for begin in &beginnings {
+        let mut way = Way::from(search, &search.descend(begin.clone(), Loss::Squares)?.at);
         let Some(end) = way.follow(search, true, &mut points)? else {
             if astray.as_ref().is_none_or(|least| way.error() < least.error()) {
                 astray = Some(way);
@@ -65,10 +68,29 @@ fn best<'a>(search: &Search<'a>, rng: &Rng) -> Result<Known<'a>, FitError> {
     if let Some(known) = best {
         return Ok(known);
     }
-    // Where no figures are near, the drive may be none that the twin can be: it is what it is.
-    let end = astray.map(|mut way| way.follow(search, false, &mut points)).transpose()?.flatten();
+    let resumed = astray.map(|mut way| way.follow(search, false, &mut points));
+    let mut end = resumed.transpose()?.flatten();
+    if end.is_none() {
+        end = nearest(search, beginnings, &mut points)?;
+    }
     match end {
         Some(end) => interval::know(search, end),
         None => Err(FitError::NotConverged { evaluations: search.runs() }),
     }
+}
+
+/// The drive may be none that the twin can be: then it is what comes nearest.
+fn nearest<'a>(
+    search: &Search<'a>,
+    beginnings: Vec<DVector<f64>>,
+    rng: &mut Rng,
+) -> Result<Option<Best<'a>>, FitError> {
+    let mut nearest: Option<Descended> = None;
+    for begin in beginnings {
+        let end = search.descend(begin, Loss::Amounts)?;
+        if nearest.as_ref().is_none_or(|least| end.score() < least.score()) {
+            nearest = Some(end);
+        }
+    }
+    nearest.map_or(Ok(None), |end| Best::tolerant(search, &end, rng))
 }

@@ -1,9 +1,10 @@
 //! How well the values are known: an interval of 95 % for each, or that the figures do not
 //! determine it.
 //!
-//! What the points around the best one are off the surface becomes, through it, a scatter of the
-//! values; its standard deviation and Student's distribution give the interval. It is wider where
-//! the twin cannot follow the figures: by the root of chi-square over the degrees of freedom.
+//! What the points around the best one are off the surface, and what the figures may be off beyond
+//! that, becomes, through it, a scatter of the values; its standard deviation and Student's
+//! distribution give the interval. It is wider where the twin cannot follow the figures: by the
+//! root of chi-square over the degrees of freedom.
 //!
 //! Where that interval is wide, the profile of the likelihood on the surface gives the ends: a
 //! value is held at a place, all others are found anew, and the end is where the squares have grown
@@ -62,14 +63,14 @@ pub(crate) struct Known<'a> {
     pub(crate) surface: Surface<'a>,
     pub(crate) at: DVector<f64>,
     linear: Linear,
-    /// What chance makes of the coordinates.
+    /// What chance makes of the coordinates: moves that are independent, each a standard deviation.
     moves: Vec<DVector<f64>>,
     pub(crate) values: Vec<Knowledge>,
     /// The best twin with several seeds.
     pub(crate) runs: Vec<Vec<SessionFigures>>,
     /// ln(twin / measured) of each figure: the mean over these seeds.
     pub(crate) logarithms: DVector<f64>,
-    /// Chi-square over the degrees of freedom.
+    /// Chi-square over the degrees of freedom, of what is chance.
     pub(crate) misfit: f64,
 }
 
@@ -85,8 +86,9 @@ pub(crate) fn know<'a>(search: &Search<'a>, best: Best<'a>) -> Result<Known<'a>,
         DVector::from_iterator(surface.figures.len(), surface.figures.iter().map(mean));
     // As many figures as values can be met exactly, and nothing is left to judge by.
     let freedom = (logarithms.len() - at.len()).max(1) as f64;
-    let misfit = logarithms.component_div(&surface.scales).norm_squared() / freedom;
-    let widened = misfit.sqrt().max(1.0);
+    let over = |scales: &DVector<f64>| logarithms.component_div(scales).norm_squared() / freedom;
+    let misfit = over(&surface.chances);
+    let widened = over(&surface.scales).sqrt().max(1.0);
     let half = quantile(surface.freedom + 1) * widened;
     let value = |number: usize| {
         let parameter = &search.twin.parameters()[number];
@@ -162,7 +164,7 @@ impl Known<'_> {
     pub(crate) fn drawn(&self, search: &Search<'_>, rng: &mut Rng) -> DVector<f64> {
         let mut drawn = self.at.clone();
         for moved in &self.moves {
-            drawn += moved * (normal(rng) / (self.surface.freedom as f64).sqrt());
+            drawn += moved * normal(rng);
         }
         for (number, value) in self.values.iter().enumerate() {
             if value.determined != Determined::Yes {

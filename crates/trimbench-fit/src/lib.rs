@@ -3,8 +3,7 @@
 //! measured.
 //!
 //! The twin is a scaling: it has a capacity of a few GiB, whatever the drive has. Its sessions are
-//! those of the record, with the same options; so a figure that depends on the capacity cannot be
-//! fitted, and those that methods give per GiB, per command and per second can.
+//! those of the record; what depends on the capacity is left out, unless the two are the same.
 //!
 //! [`observed`] has the figures, [`parameter`] the values that are searched for, [`twin`] runs the
 //! sessions, [`search`] finds where the best values are and [`surface`] the best ones, [`interval`]
@@ -30,7 +29,7 @@ mod tests;
 pub use choice::{Candidate, MethodChoice, choose};
 pub use error::FitError;
 pub use fit::{FitOptions, fit};
-pub use observed::{FigureName, Observations, Observed, TwinSession};
+pub use observed::{FigureName, Observations, Observed, TwinScaling, TwinSession};
 pub use parameter::Parameter;
 pub use report::{Fit, FittedFigure, FittedParameter, Use};
 pub use twin::{Outside, Twin, TwinPoint};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use trimbench_core::Bytes;
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_engine::{MethodInfo, Preset};
 use trimbench_methods::METHODS;
@@ -10,7 +11,10 @@ use trimbench_results::{Figure, Metric, RunRecord, Session};
 
 use crate::error::FitError;
 
+mod scaling;
 mod table;
+
+pub use scaling::TwinScaling;
 
 /// The normal distribution's 97.5 %: half of the width of a 95 % interval, in standard deviations.
 const Z: f64 = 1.96;
@@ -37,6 +41,8 @@ pub struct TwinSession {
     pub over: String,
     /// Whether metrics of its steps count as figures, as `STEP.METRIC`.
     pub has_steps: bool,
+    /// Whether the drive has another capacity than the twin: what grows with it does not count.
+    pub is_scaled: bool,
 }
 
 /// A figure's name: that of the method, a dot, and its own.
@@ -59,8 +65,12 @@ pub struct Observed {
     pub value: f64,
     /// Its unit.
     pub unit: String,
-    /// The standard deviation of its logarithm, by its interval; 0 without one.
+    /// The standard deviation of its logarithm, by its interval; 0 without one. This is chance
+    /// within one run, which the twin's runs have, too.
     pub deviation: f64,
+    /// What its logarithm may be off by beyond that, as one standard deviation: what a table says
+    /// of it, or repeated measurements.
+    pub doubt: f64,
     /// It is not fitted to, but predicted.
     pub set_aside: bool,
 }
@@ -86,8 +96,8 @@ impl fmt::Display for FigureName {
 
 impl Observations {
     /// Those of all sessions of these records that are on the target `drive`; without a name, on
-    /// the one target that they have.
-    pub fn of(records: &[RunRecord], drive: Option<&str>) -> Result<Self, FitError> {
+    /// the one target that they have. `twin` is the capacity of the twin.
+    pub fn of(records: &[RunRecord], drive: Option<&str>, twin: Bytes) -> Result<Self, FitError> {
         let sessions = || records.iter().flat_map(|record| &record.sessions);
         let is_device = |session: &&Session| !session.target.kind.is_empty();
         let mut drives: Vec<&str> = sessions().filter(is_device).map(target_of).collect();
@@ -112,7 +122,7 @@ impl Observations {
         let mut found = Self { drive, ..Self::default() };
         for session in sessions() {
             if session.plan.target == found.drive
-                && let Err(reason) = found.add(session)
+                && let Err(reason) = found.add(session, twin)
             {
                 found.left_out.push((session.plan.method.clone(), reason));
             }
@@ -122,7 +132,7 @@ impl Observations {
     }
 
     /// Adds the figures of a session; the error says why they cannot be used.
-    fn add(&mut self, session: &Session) -> Result<(), String> {
+    fn add(&mut self, session: &Session, twin: Bytes) -> Result<(), String> {
         if let Some(reason) = &session.left_out {
             return Err(reason.clone());
         }
@@ -145,23 +155,36 @@ impl Observations {
         if matches!(session.target.kind.as_str(), "directory" | "filesystem") {
             return Err("a filesystem lies between: what it adds is not in the twin".to_owned());
         }
-        let options = twin_options(session);
-        let (number, fit) = (self.sessions.len(), |figure: &&Figure| is_fit(session, figure));
-        let figures = session.figures.iter().filter(fit).map(|figure| Observed {
+        let capacity = session.target.capabilities.get("capacity");
+        let drive = capacity.and_then(|text| text.parse().ok()).unwrap_or(twin);
+        let scaling = TwinScaling { drive, twin };
+        let twin_session = TwinSession::scaled(method, session.plan.options.clone(), scaling)?;
+        let number = self.sessions.len();
+        let (kept, grown): (Vec<&Figure>, Vec<&Figure>) = session
+            .figures
+            .iter()
+            .filter(|figure| is_fit(session, figure))
+            .partition(|figure| twin_session.holds(&figure.id));
+        self.left_out.extend(grown.into_iter().map(|figure| {
+            let reason = format!("it is not the same on {drive} and on a twin of {twin}");
+            (format!("{}.{}", method.id, figure.id), reason)
+        }));
+        let figures = kept.into_iter().map(|figure| Observed {
             name: FigureName { method: method.id, figure: figure.id.clone() },
             session: number,
             value: figure.value,
             unit: figure.unit.clone(),
             deviation: deviation(figure),
+            doubt: 0.0,
             set_aside: false,
         });
         self.figures.extend(figures);
-        self.sessions.push(TwinSession::on_drive(method, options));
+        self.sessions.push(twin_session);
         Ok(())
     }
 
     /// Of sessions that were measured again with the same options: the mean of their figures, which
-    /// scatters at least as they differ.
+    /// may be off by as much as they differ.
     fn merge_repeated(&mut self) {
         let mut kept: Vec<(Observed, f64)> = Vec::new();
         for figure in std::mem::take(&mut self.figures) {
@@ -180,7 +203,7 @@ impl Observations {
                 }
                 *count += 1.0;
                 mean.value *= (apart / *count).exp();
-                mean.deviation = mean.deviation.max(apart.abs() / std::f64::consts::SQRT_2);
+                mean.doubt = mean.doubt.max(apart.abs() / std::f64::consts::SQRT_2);
             } else {
                 kept.push((figure, 1.0));
             }
@@ -210,15 +233,6 @@ fn target_of(session: &Session) -> &str {
     &session.plan.target
 }
 
-/// The options with which the twin, whose capacity is another one, repeats the session: what is
-/// the whole of the drive stays the whole.
-fn twin_options(session: &Session) -> BTreeMap<String, String> {
-    let mut options = session.plan.options.clone();
-    let capacity = session.target.capabilities.get("capacity");
-    options.retain(|key, value| key != "span" || Some(&*value) != capacity);
-    options
-}
-
 /// Whether a figure may be fitted to.
 fn is_fit(session: &Session, figure: &Figure) -> bool {
     let is_number = figure.value > 0.0 && figure.value.is_finite();
@@ -241,10 +255,35 @@ fn deviation(figure: &Figure) -> f64 {
     (interval.high / interval.low).ln() / (2.0 * Z)
 }
 
+impl Observed {
+    /// What it is known to, as a standard deviation of its logarithm.
+    pub(crate) fn known_to(&self) -> f64 {
+        self.deviation.hypot(self.doubt)
+    }
+}
+
 impl TwinSession {
     /// A session on the drive itself, of which the figures count.
     pub fn on_drive(method: &'static MethodInfo, options: BTreeMap<String, String>) -> Self {
-        Self { method, options, over: String::new(), has_steps: false }
+        Self { method, options, over: String::new(), has_steps: false, is_scaled: false }
+    }
+
+    /// What the twin does where a drive was measured with these options.
+    ///
+    /// # Errors
+    /// Why the twin cannot do the same.
+    pub fn scaled(
+        method: &'static MethodInfo,
+        mut options: BTreeMap<String, String>,
+        scaling: TwinScaling,
+    ) -> Result<Self, String> {
+        scaling.scale(method.id, &mut options)?;
+        Ok(Self { is_scaled: scaling.is_scaled(), ..Self::on_drive(method, options) })
+    }
+
+    /// Whether this figure is the same on the drive and on the twin.
+    pub(crate) fn holds(&self, figure: &str) -> bool {
+        !self.is_scaled || !scaling::grows(self.method.id, figure)
     }
 
     /// The figures that it may give.

@@ -273,7 +273,7 @@ fn fitted_figures(known: &Known<'_>) -> Vec<FittedFigure> {
             twin: figure.value * logarithm.exp(),
             interval: None,
             used: Use::Fitted,
-            off: logarithm / known.surface.scales[at],
+            off: logarithm / known.surface.chances[at],
         }
     };
     known.surface.figures.iter().enumerate().map(of).collect()

@@ -1,6 +1,8 @@
 //! The search for the best values.
 //!
-//! The loss is the sum of the squares of `ln(twin / measured)`. Points spread over the whole
+//! The loss is the sum of the squares of `ln(twin / measured)`; where the twin cannot follow the
+//! figures, in the end nearly that of its amounts, so that a few that are far off do not lead all
+//! others away. Points spread over the whole
 //! range are tried first; from the best of them the method of Levenberg and Marquardt goes on,
 //! with the same seed at all points, so that chance does not move what is compared. Slopes are
 //! measured once, and then follow from what each step changed (\[BROY65\]), until a step does not
@@ -29,8 +31,12 @@ pub(crate) const FIRST_SCATTER: f64 = 0.02;
 const MOVED: f64 = 0.1;
 /// A figure must change by this, or a value is moved further.
 const NOTICEABLE: f64 = 0.03;
-/// A figure that is missing, or as far off, counts as this, and moves nothing any more.
+/// A figure that is missing, or as far off, counts as this, and moves nothing any more...
 const LOGARITHM_MAX: f64 = 3.0;
+/// ... where amounts count, only one that is off by a factor of a thousand.
+const LOGARITHM_MAX_OF_AMOUNTS: f64 = 6.9;
+/// Beyond this the amount of a logarithm counts and not its square.
+const SQUARES_TO: f64 = 0.05;
 /// A descent ends where the squares, or the coordinates, change by less than this share.
 const TOLERANCE: f64 = 5e-2;
 /// It takes so many steps for each value at the most.
@@ -43,6 +49,39 @@ const STEPS: usize = 5;
 
 /// Numbers of seeds from here on are of points with seeds of their own.
 const SEEDS_APART: usize = 1000;
+
+/// How much a figure counts by what it is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// By the square of the logarithm.
+    Squares,
+    /// By the amount, but for small ones: `2 (sqrt(1 + z^2) - 1)`, z in [`SQUARES_TO`].
+    Amounts,
+}
+
+impl Loss {
+    fn limit(self) -> f64 {
+        match self {
+            Self::Squares => LOGARITHM_MAX,
+            Self::Amounts => LOGARITHM_MAX_OF_AMOUNTS,
+        }
+    }
+
+    /// The residual whose square is the loss, and its slope.
+    fn residual(self, logarithm: f64) -> (f64, f64) {
+        let z = logarithm / SQUARES_TO;
+        let root = z.hypot(1.0);
+        // The same as the square root of `2 (root - 1)`, and exact near 0.
+        let residual = z * (2.0 / (root + 1.0)).sqrt();
+        match self {
+            Self::Squares => (logarithm / FIRST_SCATTER, 1.0 / FIRST_SCATTER),
+            Self::Amounts => {
+                let slope = if z == 0.0 { 1.0 } else { z / (root * residual) };
+                (residual * SQUARES_TO / FIRST_SCATTER, slope / FIRST_SCATTER)
+            }
+        }
+    }
+}
 
 /// A search under way.
 pub(crate) struct Search<'a> {
@@ -99,24 +138,31 @@ impl<'a> Search<'a> {
         coordinates.iter().enumerate().map(point).collect()
     }
 
-    /// Whether a logarithm is that of a figure that the twin gave.
+    /// Whether a logarithm is that of a figure that the twin gave, and not far off.
     pub(crate) fn is_given(logarithm: f64) -> bool {
         logarithm.abs() < LOGARITHM_MAX
     }
 
-    /// ln(twin / measured) of each figure at each point.
-    pub(crate) fn logarithms(&self, points: &[TwinPoint]) -> Result<Vec<DVector<f64>>, FitError> {
-        let found = self.run(points)?;
+    /// ln(twin / measured) of each figure at each point; `None` where the twin does not give it.
+    pub(crate) fn given(&self, points: &[TwinPoint]) -> Result<Vec<Vec<Option<f64>>>, FitError> {
         let of = |sessions: &Vec<SessionFigures>| {
-            let logarithms = self.figures.iter().map(|figure| logarithm(figure, sessions));
-            DVector::from_iterator(
-                self.figures.len(),
-                logarithms.map(|it| {
-                    it.map_or(LOGARITHM_MAX, |it| it.clamp(-LOGARITHM_MAX, LOGARITHM_MAX))
-                }),
-            )
+            self.figures.iter().map(|figure| logarithm(figure, sessions)).collect()
         };
-        Ok(found.iter().map(of).collect())
+        Ok(self.run(points)?.iter().map(of).collect())
+    }
+
+    /// The same for a descent, which nothing leads too far away.
+    pub(crate) fn logarithms(
+        &self,
+        points: &[TwinPoint],
+        loss: Loss,
+    ) -> Result<Vec<DVector<f64>>, FitError> {
+        let limited =
+            |it: &Option<f64>| it.map_or(LOGARITHM_MAX, |it| it.clamp(-loss.limit(), loss.limit()));
+        let of = |given: &Vec<Option<f64>>| {
+            DVector::from_iterator(given.len(), given.iter().map(limited))
+        };
+        Ok(self.given(points)?.iter().map(of).collect())
     }
 
     pub(crate) fn run(&self, points: &[TwinPoint]) -> Result<Vec<Vec<SessionFigures>>, FitError> {
@@ -126,6 +172,10 @@ impl<'a> Search<'a> {
 
     /// Drops the figures that the twin does not give at all, by its base.
     pub(crate) fn keep_what_the_twin_gives(&mut self) -> Result<(), FitError> {
+        let parameters = self.twin.parameters().len();
+        if self.figures.is_empty() {
+            return Err(FitError::TooFew { figures: 0, parameters });
+        }
         let begin = DVector::from_vec(self.twin.begin());
         let found = self.run(&self.at(&[begin]))?;
         let sessions = &found[0];
@@ -134,12 +184,7 @@ impl<'a> Search<'a> {
         if let (true, Some(reason)) = (self.figures.is_empty(), problem) {
             return Err(FitError::NoTwin { reason });
         }
-        self.check_count(self.figures.len())
-    }
-
-    /// That these are enough figures.
-    pub(crate) fn check_count(&self, figures: usize) -> Result<(), FitError> {
-        let parameters = self.twin.parameters().len();
+        let figures = self.figures.len();
         if figures < parameters {
             return Err(FitError::TooFew { figures, parameters });
         }
@@ -150,19 +195,16 @@ impl<'a> Search<'a> {
     pub(crate) fn beginnings(&self, rng: &Rng) -> Result<Vec<DVector<f64>>, FitError> {
         let mut tried = spread(self.twin, &mut rng.split("spread"));
         tried.push(DVector::from_vec(self.twin.begin()));
-        let found = self.logarithms(&self.at(&tried))?;
-        let mut scored: Vec<(f64, DVector<f64>)> = found
-            .iter()
-            .zip(tried)
-            .map(|(logarithms, it)| (logarithms.iter().map(|it| it.abs().min(1.0)).sum(), it))
-            .collect();
+        let found = self.logarithms(&self.at(&tried), Loss::Squares)?;
+        let mut scored: Vec<(f64, DVector<f64>)> =
+            found.iter().zip(tried).map(|(logarithms, it)| (score(logarithms), it)).collect();
         scored.sort_by(|one, two| one.0.total_cmp(&two.0));
         Ok(scored.into_iter().map(|(_, point)| point).collect())
     }
 
-    /// From a point to where the squares are least.
-    pub(crate) fn descend(&self, begin: DVector<f64>) -> Result<DVector<f64>, FitError> {
-        let problem = Descent { search: self, at: begin, known: RefCell::default() };
+    /// From a point to where the loss is least.
+    pub(crate) fn descend(&self, begin: DVector<f64>, loss: Loss) -> Result<Descended, FitError> {
+        let problem = Descent { search: self, at: begin, loss, known: RefCell::default() };
         let method = LevenbergMarquardt::new()
             .with_ftol(TOLERANCE)
             .with_xtol(TOLERANCE)
@@ -170,9 +212,10 @@ impl<'a> Search<'a> {
             .with_stepbound(3.0)
             .with_patience(PATIENCE);
         let (problem, _) = method.minimize(problem);
+        let logarithms = problem.logarithms()?;
         match problem.known.into_inner().error {
             Some(error) => Err(error),
-            None => Ok(problem.at),
+            None => Ok(Descended { at: problem.at, logarithms }),
         }
     }
 
@@ -180,8 +223,8 @@ impl<'a> Search<'a> {
     /// that changes no figure noticeably tells nothing: the next is larger.
     pub(crate) fn slopes(
         &self,
-        at: &DVector<f64>,
-        here: &DVector<f64>,
+        (at, here): (&DVector<f64>, &DVector<f64>),
+        loss: Loss,
     ) -> Result<DMatrix<f64>, FitError> {
         let parameters = self.twin.parameters();
         // Away from the nearer end of the range, where nothing changes any more.
@@ -199,7 +242,7 @@ impl<'a> Search<'a> {
                 point
             };
             let points: Vec<DVector<f64>> = open.iter().map(moved).collect();
-            let found = self.logarithms(&self.at(&points))?;
+            let found = self.logarithms(&self.at(&points), loss)?;
             let mut next = Vec::new();
             for (number, found) in std::mem::take(&mut open).into_iter().zip(found) {
                 let change = found - here;
@@ -214,6 +257,25 @@ impl<'a> Search<'a> {
         }
         Ok(slopes)
     }
+}
+
+/// Where a descent ended.
+pub(crate) struct Descended {
+    pub(crate) at: DVector<f64>,
+    /// ln(twin / measured) of each figure there.
+    pub(crate) logarithms: DVector<f64>,
+}
+
+impl Descended {
+    /// How far off it is: the less, the nearer.
+    pub(crate) fn score(&self) -> f64 {
+        score(&self.logarithms)
+    }
+}
+
+/// How far off all figures are, none more than another that is quite wrong.
+fn score(logarithms: &DVector<f64>) -> f64 {
+    logarithms.iter().map(|it| it.abs().min(1.0)).sum()
 }
 
 /// ln(twin / measured) of a figure; `None` where the twin does not give it.
@@ -254,6 +316,7 @@ pub(crate) fn uniform(rng: &mut Rng) -> f64 {
 struct Descent<'a> {
     search: &'a Search<'a>,
     at: DVector<f64>,
+    loss: Loss,
     known: RefCell<Known>,
 }
 
@@ -294,7 +357,7 @@ impl Descent<'_> {
             return Ok(logarithms.clone());
         }
         let points = self.search.at(std::slice::from_ref(&self.at));
-        let found = self.search.logarithms(&points)?.remove(0);
+        let found = self.search.logarithms(&points, self.loss)?.remove(0);
         let last = known.last.replace((self.at.clone(), found.clone()));
         if let (Some((at, logarithms)), Some(slopes)) = (last, &mut known.slopes) {
             slopes.learn(&(&self.at - at), &(&found - logarithms));
@@ -312,7 +375,7 @@ impl Descent<'_> {
             slopes.steps += 1;
             return Ok(slopes.by_coordinate.clone());
         }
-        let by_coordinate = self.search.slopes(&self.at, &here)?;
+        let by_coordinate = self.search.slopes((&self.at, &here), self.loss)?;
         let slopes = Slopes { by_coordinate: by_coordinate.clone(), steps: 0, failed: false };
         known.slopes = Some(slopes);
         Ok(by_coordinate)
@@ -338,13 +401,17 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Descent<'_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        let found = self.keep(self.logarithms())? / FIRST_SCATTER;
+        let found = self.keep(self.logarithms())?.map(|it| self.loss.residual(it).0);
         let both = found.iter().copied().chain(self.at.iter().map(|it| it / PRIOR));
         Some(DVector::from_iterator(found.len() + self.at.len(), both))
     }
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
-        let slopes = self.keep(self.slopes())? / FIRST_SCATTER;
+        let logarithms = self.keep(self.logarithms())?;
+        let mut slopes = self.keep(self.slopes())?;
+        for (mut row, logarithm) in slopes.row_iter_mut().zip(logarithms.iter()) {
+            row *= self.loss.residual(*logarithm).1;
+        }
         let (rows, count) = slopes.shape();
         let mut whole = slopes.insert_rows(rows, count, 0.0);
         for at in 0..count {

@@ -5,7 +5,7 @@
 //! response surface is laid through what they gave (\[BOXW51\]): the logarithm of each figure is
 //! linear in the coordinates, and quadratic in those that are hardly known, their products
 //! included. How far the points lie off it, by chance, steps and bends together, sets the weight of
-//! the figure.
+//! the figure. Where the twin cannot follow the figures, what it is off by does so, too.
 
 use nalgebra::{DMatrix, DVector, RowDVector};
 use trimbench_core::rng::Rng;
@@ -15,7 +15,7 @@ use crate::error::FitError;
 use crate::linear::Linear;
 use crate::observed::Observed;
 use crate::parameter::Parameter;
-use crate::search::{Search, latin};
+use crate::search::{Descended, Search, latin};
 
 /// Points for each coordinate: of a surface that may be the last, and while the way is looked for.
 const POINTS: usize = 6;
@@ -45,6 +45,13 @@ const ASTRAY: f64 = 0.05;
 const STEPS: usize = 12;
 /// The least that a figure scatters by: what classes of 0.1 % of histograms make of it.
 const FLOOR: f64 = 0.0003;
+/// The median of |x|, of what scatters normally by 1.
+const MEDIAN_OF_NORMAL: f64 = 0.6745;
+/// What is off by more standard deviations than this counts by its amount, no longer by its square
+/// (\[HUBER64\]).
+const SQUARES_TO: f64 = 1.345;
+/// How wide the surface is around what comes nearest where the twin cannot follow the figures.
+const TOLERANT: f64 = 2.0 * FIRST;
 /// Figures that so many of the points lack are not fitted to: a tenth.
 const LACKING: usize = 10;
 
@@ -78,12 +85,26 @@ pub(crate) struct Surface<'a> {
     bent: Vec<(usize, usize)>,
     /// For each figure: the logarithm at the middle, slopes, quadratic terms.
     terms: DMatrix<f64>,
-    /// What each figure is taken to scatter by.
+    /// What each figure scatters by, by chance and by what is known of it.
+    pub(crate) chances: DVector<f64>,
+    /// What it is taken to be off by: the same, and what the twin may be off by.
     pub(crate) scales: DVector<f64>,
+    /// What it may be off by beyond the chance of a run.
+    doubts: DVector<f64>,
     /// What each point is off the surface: a column for each.
     scatter: DMatrix<f64>,
     /// Points less terms.
     pub(crate) freedom: usize,
+}
+
+/// How a surface is laid.
+struct Layout<'b> {
+    region: Region,
+    points: usize,
+    wide: &'b [usize],
+    /// What the twin may be off by in each figure of the search, as a standard deviation of the
+    /// logarithm; empty where it is expected to follow them.
+    model_errors: &'b [f64],
 }
 
 /// A figure of a surface.
@@ -92,8 +113,10 @@ struct Laid<'a> {
     terms: RowDVector<f64>,
     /// What each point is off it.
     scatter: RowDVector<f64>,
-    /// What it is taken to scatter by.
-    scale: f64,
+    /// What it scatters by.
+    chance: f64,
+    /// What the twin may be off by.
+    model_error: f64,
 }
 
 /// The last surface of a search, and the best point on it.
@@ -135,8 +158,8 @@ impl Way {
         self.error
     }
 
-    /// Goes on to the end; `None` if there is none within reach, or, where the way may be left, if
-    /// it leads astray.
+    /// Goes on to the end; `None` if there is none within reach, if too few of the figures are
+    /// given there, or, where the way may be left, if it leads astray.
     pub(crate) fn follow<'a>(
         &mut self,
         search: &Search<'a>,
@@ -155,7 +178,8 @@ impl Way {
     }
 
     /// Lays the next surface, and goes to the best point on it; it is the end where the surface
-    /// holds that point, and was laid with all points over no more than what is known.
+    /// holds that point, and was laid with all points over no more than what is known. Where no
+    /// surface can be laid, the way ends.
     fn step<'a>(
         &mut self,
         search: &Search<'a>,
@@ -164,8 +188,17 @@ impl Way {
         let parameters = search.twin.parameters();
         let may_end = self.is_narrow;
         let points = if may_end { POINTS } else { POINTS_ON_THE_WAY } * parameters.len();
-        let region = Region::around(self.at.clone(), &self.spread);
-        let surface = Surface::of(search, (region, points.max(POINTS_MIN)), &self.wide, rng)?;
+        let layout = Layout {
+            region: Region::around(self.at.clone(), &self.spread),
+            points: points.max(POINTS_MIN),
+            wide: &self.wide,
+            model_errors: &[],
+        };
+        self.surfaces += 1;
+        let Some(surface) = Surface::of(search, layout, rng)? else {
+            (self.surfaces, self.error) = (*SURFACES.end(), f64::INFINITY);
+            return Ok(None);
+        };
         let center = std::mem::replace(&mut self.at, surface.best());
         let (at, moved) = (&self.at, &self.at - center);
         let deviations = surface.deviations(at);
@@ -177,7 +210,6 @@ impl Way {
         self.is_narrow = (0..at.len()).all(|it| self.spread[it] <= next[it] * NARROWER);
         self.spread = next;
         self.error = surface.typical_error(at);
-        self.surfaces += 1;
         let is_end = may_end && self.is_narrow && surface.holds(at);
         Ok(is_end.then(|| Best { surface, at: self.at.clone(), deviations }))
     }
@@ -193,49 +225,84 @@ pub(crate) fn is_wide(coordinate: f64, deviation: f64) -> bool {
     deviation > WIDE || coordinate.abs() > NEAR_END
 }
 
+impl<'a> Best<'a> {
+    /// The point to which a descent led, where the twin cannot follow the figures: they all are
+    /// taken to be off about as much, and those that are more off count less. `None` where too
+    /// many points lack figures.
+    pub(crate) fn tolerant(
+        search: &Search<'a>,
+        end: &Descended,
+        rng: &mut Rng,
+    ) -> Result<Option<Self>, FitError> {
+        let parameters = search.twin.parameters();
+        let at = end.at.map(|it| it.clamp(-END, END));
+        let spread = |it: usize| (TOLERANT / slope(&parameters[it], at[it])).min(END / REACH);
+        let errors: Vec<f64> = end.logarithms.iter().map(|it| it.abs()).collect();
+        let scale = statistics::median(&errors).unwrap_or_default() / MEDIAN_OF_NORMAL;
+        let model_error = |error: &f64| scale.max((scale * error / SQUARES_TO).sqrt());
+        let layout = Layout {
+            region: Region::around(at.clone(), &DVector::from_fn(at.len(), |it, _| spread(it))),
+            points: (POINTS * at.len()).max(POINTS_MIN),
+            wide: &[],
+            model_errors: &errors.iter().map(model_error).collect::<Vec<_>>(),
+        };
+        let Some(surface) = Surface::of(search, layout, rng)? else { return Ok(None) };
+        let deviations = surface.deviations(&at);
+        Ok(Some(Self { surface, at, deviations }))
+    }
+}
+
 impl<'a> Surface<'a> {
+    /// Around a point; `None` where too many points lack figures, so that those which are left
+    /// could not determine the values.
     fn of(
         search: &Search<'a>,
-        (region, points): (Region, usize),
-        wide: &[usize],
+        layout: Layout<'_>,
         rng: &mut Rng,
-    ) -> Result<Self, FitError> {
+    ) -> Result<Option<Self>, FitError> {
+        let Layout { region, points, wide, model_errors } = layout;
         let count = region.center.len();
         let bent = pairs(wide, points - count - 1);
         let shares = latin(points, count, rng);
         let place =
             |share: &DVector<f64>| &region.low + (&region.high - &region.low).component_mul(share);
         let places: Vec<DVector<f64>> = shares.iter().map(place).collect();
-        let found = search.logarithms(&search.with_own_seeds(&places))?;
+        let found = search.given(&search.with_own_seeds(&places))?;
         let row = |place: &DVector<f64>| Self::row(&(place - &region.center), &bent);
         let rows: Vec<DVector<f64>> = places.iter().map(row).collect();
         let mut laid = Vec::new();
         for (number, figure) in search.figures.iter().enumerate() {
-            let given = |it: &DVector<f64>| Some(it[number]).filter(|it| Search::is_given(*it));
-            let values: Vec<Option<f64>> = found.iter().map(given).collect();
+            let values: Vec<Option<f64>> = found.iter().map(|given| given[number]).collect();
             let Some((terms, scatter, deviation)) = lay(&rows, &values) else { continue };
             let chance = deviation * (1.0 + rows[0].len() as f64 / points as f64).sqrt();
             laid.push(Laid {
                 figure,
                 terms: terms.transpose(),
                 scatter: scatter.transpose(),
-                scale: FLOOR.hypot(figure.deviation).hypot(chance),
+                chance: FLOOR.hypot(figure.known_to()).hypot(chance),
+                model_error: model_errors.get(number).copied().unwrap_or_default(),
             });
         }
-        search.check_count(laid.len())?;
+        if laid.len() < count {
+            return Ok(None);
+        }
         let rows_of = |of: &dyn Fn(&Laid<'a>) -> RowDVector<f64>| {
             DMatrix::from_rows(&laid.iter().map(of).collect::<Vec<_>>())
         };
-        Ok(Self {
+        let column =
+            |of: &dyn Fn(&Laid<'a>) -> f64| DVector::from_iterator(laid.len(), laid.iter().map(of));
+        Ok(Some(Self {
             terms: rows_of(&|it| it.terms.clone()),
             scatter: rows_of(&|it| it.scatter.clone()),
-            scales: DVector::from_iterator(laid.len(), laid.iter().map(|it| it.scale)),
+            chances: column(&|it| it.chance),
+            scales: column(&|it| it.chance.hypot(it.model_error)),
+            doubts: column(&|it| it.figure.doubt.hypot(it.model_error)),
             figures: laid.iter().map(|it| it.figure).collect(),
             freedom: points - rows[0].len(),
             wide: wide.to_vec(),
             bent,
             region,
-        })
+        }))
     }
 
     /// The terms' factors at a distance from the middle.
@@ -313,21 +380,30 @@ impl<'a> Surface<'a> {
         [self.region.low[number], self.region.high[number]]
     }
 
-    /// What chance makes of the coordinates of a drive: a move for each point, from the best one.
+    /// What chance makes of the coordinates of a drive, from the best ones: a move for what each
+    /// point is off, and one for what each figure may be off beyond that. They are independent,
+    /// and each is a standard deviation.
     pub(crate) fn moves(&self, at: &DVector<f64>) -> Vec<DVector<f64>> {
         let estimator = self.linear(at).estimator();
-        let weighed = |column: nalgebra::DVectorView<'_, f64>| column.component_div(&self.scales);
-        self.scatter.column_iter().map(|column| -(&estimator * weighed(column))).collect()
+        let root = (self.freedom as f64).sqrt();
+        let scatter = self.scatter.column_iter().map(|column| {
+            let weighed = column.component_div(&self.scales) / root;
+            -(&estimator * weighed)
+        });
+        let in_doubt = self.doubts.iter().enumerate().filter(|(_, doubt)| **doubt > 0.0);
+        let doubts = in_doubt
+            .map(|(number, doubt)| estimator.column(number) * (doubt / self.scales[number]));
+        scatter.chain(doubts).collect()
     }
 
-    /// What each coordinate is known by: a standard deviation, of what the points' scatter makes of
-    /// it and of what the figures do not tell.
+    /// What each coordinate is known by: a standard deviation, of what chance and doubt make of it
+    /// and of what the figures do not tell.
     fn deviations(&self, at: &DVector<f64>) -> DVector<f64> {
         let moves = self.moves(at);
         let untold = self.linear(at).untold();
         DVector::from_fn(at.len(), |number, _| {
             let squares: f64 = moves.iter().map(|moved| moved[number].powi(2)).sum();
-            (squares / self.freedom as f64).sqrt().hypot(untold[number])
+            squares.sqrt().hypot(untold[number])
         })
     }
 }

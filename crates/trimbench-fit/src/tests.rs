@@ -187,6 +187,22 @@ fn what_cannot_be_fitted_is_refused_before_anything_is_searched_for() {
 }
 
 #[test]
+fn a_figure_that_no_values_come_near_is_named_beside_what_comes_nearest() {
+    let mut far = Observations::default();
+    let options = "span=64MiB rounds-max=5 trimmed-shares=0";
+    let row = format!("steady-state,{options},steady-iops,1,IOPS");
+    far.add_table("x", &format!("method,options,figure,value,unit\n{row}\n")).unwrap();
+    let program = vec!["nand.program".parse().unwrap()];
+    let twin = Twin::new("plain-nvme-tlc", Bytes::gib(1), program, far.sessions.clone()).unwrap();
+    let (interrupt, options) = (Interrupt::default(), FitOptions { seed: 1 });
+    let fit = fit(&twin, &far, options, outside(&interrupt, &|| {})).unwrap();
+    let contradictions = fit.contradictions();
+    assert_eq!(contradictions.len(), 1, "{fit:?}");
+    assert_eq!(contradictions[0].name, "steady-state.steady-iops");
+    assert_ne!(fit.parameters[0].determined, "yes", "{:?}", fit.parameters);
+}
+
+#[test]
 fn the_methods_that_determine_the_values_in_the_least_time_are_chosen() {
     let candidate = |number: usize, seconds| {
         let (id, options, _) = SESSIONS[number];

@@ -179,10 +179,15 @@ impl Session {
         }
     }
 
-    /// What so many bytes are of the life of its target; `None` unless that is a device.
+    /// What its target holds; `None` where that is not known before it is open.
+    pub(crate) fn capacity(&self, consent: &Consent) -> Option<Bytes> {
+        Outlook::of(&self.target, consent).ok()?.capacity
+    }
+
+    /// What so many bytes are of the life of its drive; `None` where no drive is known.
     pub(crate) fn endurance(&self, consent: &Consent, written: Bytes) -> Option<String> {
         let device = Outlook::of(&self.target, consent).ok()?.device?;
-        Some(endurance(written, device.capacity))
+        Some(endurance(written, device.drives?))
     }
 
     /// Describes it; what it takes, if it would be run.
@@ -218,8 +223,8 @@ impl Session {
             );
             fact(text, "memory", &limit);
         }
-        if let Some(device) = &outlook.device {
-            fact(text, "endurance", &endurance(demand.written, device.capacity));
+        if let Some(drives) = outlook.device.as_ref().and_then(|device| device.drives) {
+            fact(text, "endurance", &endurance(demand.written, drives));
         }
         fact(text, "destroys", outlook.destroys);
         if let TargetSpec::Device(_) = self.target {
@@ -323,11 +328,11 @@ impl Session {
 }
 
 /// What so many bytes are of the life of a drive.
-fn endurance(written: Bytes, capacity: Bytes) -> String {
-    let share = written.0 as f64 / capacity.0 as f64 / RATED_DRIVE_WRITES * 100.0;
+fn endurance(written: Bytes, drives: Bytes) -> String {
+    let share = written.0 as f64 / drives.0 as f64 / RATED_DRIVE_WRITES * 100.0;
     format!(
-        "about {share:.2} % of the life of a drive rated for {RATED_DRIVE_WRITES} full writes \
-         (assumed: see the drive's data sheet)"
+        "about {share:.2} % of the life of a drive of {drives}, if it is rated for \
+         {RATED_DRIVE_WRITES} full writes (assumed: see its data sheet)"
     )
 }
 

@@ -1,6 +1,7 @@
 //! `trimbench fit`: the twin of a drive.
 
 mod measure;
+mod scratch;
 mod shown;
 mod what_if;
 
@@ -76,7 +77,13 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
         }
         Ok(fit)
     })?;
-    let fit = found.map_err(failure)?;
+    let fit = found.map_err(|error| {
+        if matches!(error, FitError::TooFew { .. }) {
+            let left_out = observations.left_out.iter();
+            left_out.for_each(|(what, reason)| note(&format!("left out: {what}: {reason}")));
+        }
+        failure(error)
+    })?;
     let fitted = fit.figures.iter().filter(|it| it.used == Use::Fitted).count();
     if fitted == fit.parameters.len() {
         note("as many figures as values: nothing says how well the twin follows the drive");
@@ -131,7 +138,7 @@ fn observed(args: &FitArgs) -> Result<Observations, Failure> {
     let mut found = if records.is_empty() {
         Observations::default()
     } else {
-        Observations::of(&records, args.drive.as_deref()).map_err(failure)?
+        Observations::of(&records, args.drive.as_deref(), args.capacity).map_err(failure)?
     };
     if let Some(path) = &args.table {
         let text = fs::read_to_string(path).map_err(|error| {

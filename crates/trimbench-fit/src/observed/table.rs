@@ -82,7 +82,8 @@ impl Observations {
             session: number,
             value: row.value,
             unit: row.unit,
-            deviation: row.percent.unwrap_or(0.0) / 100.0,
+            deviation: 0.0,
+            doubt: row.percent.unwrap_or(0.0) / 100.0,
             set_aside: false,
         });
         Ok(())

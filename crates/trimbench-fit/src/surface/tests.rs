@@ -42,7 +42,9 @@ fn the_slopes_of_a_surface_are_those_of_its_terms() {
         wide: wide.to_vec(),
         bent: bent.clone(),
         terms: terms.clone(),
+        chances: DVector::from_element(1, 0.5),
         scales: DVector::from_element(1, 0.5),
+        doubts: DVector::zeros(1),
         scatter: DMatrix::zeros(1, 1),
         freedom: 1,
     };
@@ -57,4 +59,37 @@ fn the_slopes_of_a_surface_are_those_of_its_terms() {
         let slope = (moved(1e-4) - moved(-1e-4)) / 2e-4;
         assert!((surface.linear(&at).jacobian[(0, number)] - slope).abs() < 1e-6, "{number}");
     }
+}
+
+#[test]
+fn a_value_is_known_no_better_than_its_figure() {
+    let figure = |doubt: f64| Observed {
+        name: crate::FigureName { method: "steady-state", figure: "steady-iops".to_owned() },
+        session: 0,
+        value: 1.0,
+        unit: "IOPS".to_owned(),
+        deviation: 0.0,
+        doubt,
+        set_aside: false,
+    };
+    let (slope, scatter, doubt) = (0.5, 0.001, 0.02);
+    let known_by = |figure: &Observed| {
+        let surface = Surface {
+            region: Region::around(DVector::zeros(1), &DVector::from_element(1, 1.0)),
+            figures: vec![figure],
+            wide: Vec::new(),
+            bent: Vec::new(),
+            terms: DMatrix::from_row_slice(1, 2, &[0.0, slope]),
+            chances: DVector::from_element(1, figure.known_to().hypot(scatter)),
+            scales: DVector::from_element(1, figure.known_to().hypot(scatter)),
+            doubts: DVector::from_element(1, figure.doubt),
+            scatter: DMatrix::from_row_slice(1, 4, &[scatter, -scatter, scatter, -scatter]),
+            freedom: 4,
+        };
+        surface.deviations(&DVector::zeros(1))[0]
+    };
+    let (sure, unsure) = (figure(0.0), figure(doubt));
+    assert!((known_by(&sure) - scatter / slope).abs() < 1e-4, "{}", known_by(&sure));
+    let expected = doubt.hypot(scatter) / slope;
+    assert!((known_by(&unsure) / expected - 1.0).abs() < 0.01, "{}", known_by(&unsure));
 }

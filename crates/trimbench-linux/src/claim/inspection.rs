@@ -196,6 +196,22 @@ impl Inspection {
         self.size
     }
 
+    /// What the drives hold together whose flash its writes wear in the end: the whole disks that
+    /// stand on nothing else. `None` where there is none (tmpfs), or none is known.
+    pub fn drives_size(&self) -> Option<Bytes> {
+        let mut disks: Vec<BlockDevice> = Vec::new();
+        for block in
+            self.device().map(|device| device.block.clone()).into_iter().chain(self.below())
+        {
+            let whole = block.whole();
+            if stands_on(&block).is_empty() && !disks.contains(&whole) {
+                disks.push(whole);
+            }
+        }
+        let sizes = disks.iter().filter_map(|disk| disk.number("size"));
+        Some(Bytes(sizes.sum::<u64>().saturating_mul(SECTOR))).filter(|size| size.0 > 0)
+    }
+
     /// What offsets and lengths must be multiples of. For an image, what direct I/O on its
     /// filesystem asks for; `None` where the kernel does not say.
     pub fn logical_block(&self) -> Option<Bytes> {

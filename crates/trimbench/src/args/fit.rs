@@ -12,8 +12,8 @@ pub(crate) struct FitArgs {
     #[arg(value_name = "RUN", required_unless_present = "table")]
     pub(crate) runs: Vec<PathBuf>,
     /// Measure this drive first, with the methods that determine the values in the least time: a
-    /// block device or an image file, all of which is overwritten, or `sim:NAME`. What was
-    /// interrupted goes on.
+    /// block device or an image file, all of which is overwritten, or `sim:NAME`; in a directory an
+    /// image file is made, and nothing else is touched. What was interrupted goes on.
     #[arg(long, value_name = "TARGET", conflicts_with_all = ["drive", "table"])]
     pub(crate) measure: Option<PathBuf>,
     /// Permit the loss of everything on this device or in this image file, as in `trimbench run`.
@@ -36,7 +36,7 @@ pub(crate) struct FitArgs {
     pub(crate) drive: Option<String>,
     /// The emulated drive to begin with, and values of it that are known:
     /// `NAME[,KEY=VALUE]...`.
-    #[arg(long, value_name = "PROFILE", default_value = "plain-nvme-tlc")]
+    #[arg(long, value_name = "PROFILE", default_value = "plain-nvme-tlc,trim.mode=queued")]
     pub(crate) base: String,
     /// Search for the value of this key, in this range; may be repeated [default: eight values, see
     /// `docs/reference/fit.md`].

@@ -1,15 +1,19 @@
 //! `trimbench fit RUN --measure TARGET`: measures what determines the values, then fits to it.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
 use trimbench_core::text::{shell_path, to_text};
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Nanos};
-use trimbench_fit::{Candidate, MethodChoice, Outside, Twin, TwinSession, choose};
+use trimbench_devices::TargetSpec;
+use trimbench_fit::{Candidate, MethodChoice, Outside, Twin, TwinScaling, TwinSession, choose};
 use trimbench_report::{Grid, GridColumn};
+use trimbench_results::RunRecord;
 
+use super::scratch::Scratch;
 use super::{failure, with_progress};
 use crate::args::fit::FitArgs;
 use crate::args::{Args, Command, RunArgs};
@@ -28,68 +32,173 @@ pub(super) fn measure(args: &FitArgs, target: &Path, twin: &Twin) -> Result<bool
         let hint = "write `trimbench fit RUN --measure TARGET`";
         return Err(Failure::usage(error).with_hint(hint));
     };
-    if target.is_dir() {
-        let image = shell_path(target.join("trimbench.img"));
-        let error = anyhow::anyhow!(
-            "`{}` is a directory: the filesystem between it and the drive is not part of a twin",
-            target.display()
-        );
-        let hint = format!(
-            "make an image file there, which is all that is overwritten: `truncate -s 4G {image}`, \
-             and give `--measure {image} --destroy {image}`"
-        );
-        return Err(Failure::usage(error).with_hint(hint));
+    if !target.is_dir() {
+        return Measurement { args, target, directory, is_own: false }.begin_or_go_on(twin);
     }
-    if directory.join("run.json").is_file() {
-        return go_on(args, directory);
-    }
-    let plan = Plan::new(&on_target(args, target, Vec::new(), Path::new("unused"))?)?;
-    let refusal = plan.sessions.first().and_then(|session| session.refusal(&plan.consent));
-    if let Some((why, hint)) = refusal {
-        return Err(Failure::target(anyhow::anyhow!(why)).with_hint(hint));
-    }
-    let candidates = candidates(&plan, target)?;
-    let chosen = with_progress("sessions of the twin", |interrupt, ended| {
-        let outside = Outside { jobs: jobs(args.jobs), interrupt, ended };
-        choose(twin, &candidates, (args.seed, outside))
-    })?;
-    let choice = chosen.map_err(failure)?;
-    let text = described((target, &plan), &candidates, &choice);
-    if args.dry_run {
-        data(&text);
-        return Ok(false);
-    }
-    text.lines().for_each(note);
-    let methods = choice.chosen.iter().map(|it| candidates[*it].session.method.id.into());
-    commands::run(&on_target(args, target, methods.collect(), directory)?)?;
-    Ok(true)
+    // By its own name, under which it may be destroyed.
+    let target = &fs::canonicalize(target).map_err(Failure::target)?;
+    let image = Scratch::place(target);
+    let mut scratch = match begun(directory)? {
+        Some(record) => {
+            check_target(&record, &image, directory)?;
+            Scratch::again(target)
+        }
+        // As large as the twin, so that nothing is scaled.
+        None => Scratch::make(target, args.capacity)?,
+    };
+    let measurement = Measurement { args, target: &image, directory, is_own: true };
+    let measured = measurement.begin_or_go_on(twin);
+    scratch.keep(begun(directory)?.is_some_and(|record| !is_whole(&record)));
+    measured
 }
 
-/// Goes on with what was interrupted.
-fn go_on(args: &FitArgs, directory: &Path) -> Result<bool, Failure> {
-    let record = Store::open(directory)?.load()?;
-    let is_whole = record.sessions.len() == record.plan.len()
-        && record.sessions.iter().all(|session| session.finished);
-    if args.dry_run || is_whole {
-        let what =
-            if is_whole { "is measured" } else { "was begun: without `--dry-run` it goes on" };
-        note(&format!("`{}` {what}", directory.display()));
-        return Ok(is_whole && !args.dry_run);
+/// The record of a measurement that was begun.
+fn begun(directory: &Path) -> Result<Option<RunRecord>, Failure> {
+    if !directory.join("run.json").is_file() {
+        return Ok(None);
     }
-    let mut words: Vec<OsString> = vec!["--resume".into(), directory.into()];
-    words.extend(consent(args));
-    commands::run(&run_args(words)?)?;
-    Ok(true)
+    Ok(Some(Store::open(directory)?.load()?))
+}
+
+/// Whether all is measured.
+fn is_whole(record: &RunRecord) -> bool {
+    record.sessions.len() == record.plan.len()
+        && record.sessions.iter().all(|session| session.finished)
+}
+
+/// That a record is of this drive.
+fn check_target(record: &RunRecord, target: &Path, directory: &Path) -> Result<(), Failure> {
+    let text = to_text(target);
+    let named = TargetSpec::parse(&text, None).map_or(text, |spec| spec.to_string());
+    let Some(other) = record.plan.iter().find(|planned| planned.target != named) else {
+        return Ok(());
+    };
+    let directory = shell_path(directory);
+    let error = anyhow::anyhow!("{directory} is a record of `{}`, not of `{named}`", other.target);
+    let hint = "name another directory for what is measured, or leave `--measure` out";
+    Err(Failure::usage(error).with_hint(hint))
+}
+
+/// What is measured on a drive, and where it is kept.
+struct Measurement<'a> {
+    args: &'a FitArgs,
+    /// The drive.
+    target: &'a Path,
+    /// Where the record is, or will be.
+    directory: &'a Path,
+    /// The target is an image that was made for this, and so may be overwritten.
+    is_own: bool,
+}
+
+impl Measurement<'_> {
+    /// Whether there is something to fit to then.
+    fn begin_or_go_on(&self, twin: &Twin) -> Result<bool, Failure> {
+        match begun(self.directory)? {
+            Some(record) => self.go_on(&record),
+            None => self.begin(twin),
+        }
+    }
+
+    fn begin(&self, twin: &Twin) -> Result<bool, Failure> {
+        let Self { args, target, directory, .. } = *self;
+        let (plan, scaling) = self.plan()?;
+        let refusal = plan.sessions.first().and_then(|session| session.refusal(&plan.consent));
+        if let Some((why, hint)) = refusal {
+            return Err(Failure::target(anyhow::anyhow!(why)).with_hint(hint));
+        }
+        let candidates = candidates((&plan, scaling), target)?;
+        let chosen = with_progress("sessions of the twin", |interrupt, ended| {
+            let outside = Outside { jobs: jobs(args.jobs), interrupt, ended };
+            choose(twin, &candidates, (args.seed, outside))
+        })?;
+        let choice = chosen.map_err(failure)?;
+        let text = described((target, &plan), &candidates, &choice);
+        if args.dry_run {
+            data(&text);
+            return Ok(false);
+        }
+        text.lines().for_each(note);
+        let methods = choice.chosen.iter().map(|it| candidates[*it].session.method.id);
+        commands::run(&self.run(methods.collect(), directory, scaling)?)?;
+        Ok(true)
+    }
+
+    /// All that could be run on the drive, and how large it and the twin are.
+    fn plan(&self) -> Result<(Plan, TwinScaling), Failure> {
+        let (twin, unused) = (self.args.capacity, Path::new("unused"));
+        let plan = Plan::new(&self.run(Vec::new(), unused, TwinScaling { drive: twin, twin })?)?;
+        let first = plan.sessions.first();
+        let drive = first.and_then(|session| session.capacity(&plan.consent)).unwrap_or(twin);
+        let scaling = TwinScaling { drive, twin };
+        if !scaling.is_scaled() {
+            return Ok((plan, scaling));
+        }
+        let ids = plan.sessions.iter().map(|session| session.info.id);
+        let methods = ids.filter(|id| scaling.suits(id)).collect();
+        Ok((Plan::new(&self.run(methods, unused, scaling)?)?, scaling))
+    }
+
+    /// Goes on with what was interrupted.
+    fn go_on(&self, record: &RunRecord) -> Result<bool, Failure> {
+        check_target(record, self.target, self.directory)?;
+        let (directory, is_whole) = (self.directory, is_whole(record));
+        if self.args.dry_run || is_whole {
+            let what =
+                if is_whole { "is measured" } else { "was begun: without `--dry-run` it goes on" };
+            note(&format!("`{}` {what}", directory.display()));
+            return Ok(is_whole && !self.args.dry_run);
+        }
+        let mut words: Vec<OsString> = vec!["--resume".into(), directory.into()];
+        words.extend(self.consent());
+        commands::run(&run_args(words)?)?;
+        Ok(true)
+    }
+
+    /// The arguments of a run of these methods on the drive.
+    fn run(
+        &self,
+        methods: Vec<&str>,
+        directory: &Path,
+        scaling: TwinScaling,
+    ) -> Result<RunArgs, Failure> {
+        let mut words: Vec<OsString> = methods.into_iter().map(OsString::from).collect();
+        if scaling.is_scaled() {
+            words.extend(TwinScaling::WHOLE.map(OsString::from));
+        }
+        words.extend(["--target".into(), self.target.into()]);
+        words.extend(["--output".into(), directory.into()]);
+        words.extend(["--seed".into(), self.args.seed.to_string().into()]);
+        words.extend(self.consent());
+        run_args(words)
+    }
+
+    /// What may be destroyed, as words.
+    fn consent(&self) -> Vec<OsString> {
+        let args = self.args;
+        let own = self.is_own.then_some(self.target);
+        let named = args.destroy.iter().map(PathBuf::as_path).chain(own);
+        let destroy = named.flat_map(|path| ["--destroy".into(), path.into()]);
+        let types = args.overwrite_signature.iter();
+        let types = types.flat_map(|name| ["--overwrite-signature".into(), name.into()]);
+        let mut words: Vec<OsString> = destroy.chain(types).collect();
+        if args.quiet {
+            words.push("--quiet".into());
+        }
+        words
+    }
 }
 
 /// What could be measured on the target, and what it takes there.
-fn candidates(plan: &Plan, target: &Path) -> Result<Vec<Candidate>, Failure> {
+fn candidates(
+    (plan, scaling): (&Plan, TwinScaling),
+    target: &Path,
+) -> Result<Vec<Candidate>, Failure> {
     let mut candidates = Vec::new();
     for session in &plan.sessions {
         let demand = session.rough_demand(&plan.consent, plan.assumed_rate);
         if let Some(demand) = demand.filter(|_| Candidate::is_of_use(session.info)) {
             let options = session.planned.options.clone();
-            let session = TwinSession::on_drive(session.info, options);
+            let Ok(session) = TwinSession::scaled(session.info, options, scaling) else { continue };
             candidates.push(Candidate { session, time: demand.time, written: demand.written });
         }
     }
@@ -99,32 +208,6 @@ fn candidates(plan: &Plan, target: &Path) -> Result<Vec<Candidate>, Failure> {
         return Err(Failure::target(error).with_hint(hint));
     }
     Ok(candidates)
-}
-
-/// The arguments of a run of these methods on the target.
-fn on_target(
-    args: &FitArgs,
-    target: &Path,
-    methods: Vec<OsString>,
-    directory: &Path,
-) -> Result<RunArgs, Failure> {
-    let mut words = methods;
-    words.extend(["--target".into(), target.into(), "--output".into(), directory.into()]);
-    words.extend(["--seed".into(), args.seed.to_string().into()]);
-    words.extend(consent(args));
-    run_args(words)
-}
-
-/// What may be destroyed, as words.
-fn consent(args: &FitArgs) -> Vec<OsString> {
-    let destroy = args.destroy.iter().flat_map(|path| ["--destroy".into(), path.into()]);
-    let types = args.overwrite_signature.iter();
-    let types = types.flat_map(|name| ["--overwrite-signature".into(), name.into()]);
-    let mut words: Vec<OsString> = destroy.chain(types).collect();
-    if args.quiet {
-        words.push("--quiet".into());
-    }
-    words
 }
 
 fn run_args(words: Vec<OsString>) -> Result<RunArgs, Failure> {

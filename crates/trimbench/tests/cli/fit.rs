@@ -8,17 +8,19 @@ use tempfile::tempdir;
 use super::interrupts::{signal, wait_until};
 use super::{code, command, stderr, stdout, trimbench};
 
-/// Measures a drive whose TRIM costs what no profile says.
+/// A drive whose TRIM costs what no profile says.
+const DRIVE: &str = "sim:plain-nvme-tlc,trim.mode=queued,capacity=1GiB,trim.command=150us,\
+                     trim.per_gib_mapped=8ms";
+
+/// Measures it.
 fn measured(folder: &Path) {
-    let drive = "sim:plain-nvme-tlc,trim.mode=queued,capacity=1GiB,trim.command=150us,\
-                 trim.per_gib_mapped=8ms";
     let output = trimbench(
         folder,
         &[
             "run",
             "trim-sweep",
             "--target",
-            drive,
+            DRIVE,
             "--seed",
             "5",
             "--output",
@@ -107,12 +109,29 @@ fn mistakes_are_named_with_what_to_do() {
 }
 
 #[test]
+fn what_a_twin_of_another_capacity_cannot_do_is_left_out_with_the_reason() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    measured(folder);
+    let output = trimbench(folder, &[&FIT[..], &["--capacity", "2GiB"]].concat());
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let text = stdout(&output).replace('\n', " ");
+    assert!(text.contains("trim-sweep.trim-p50: it is not the same on 1GiB"), "{text}");
+    let run = ["run", "steady-state", "--target", "sim:plain-nvme-tlc,capacity=2GiB"];
+    let part = ["--set", "span=1GiB", "--output", "part"];
+    let output = trimbench(folder, &[&run[..], &part].concat());
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let output = trimbench(folder, &["fit", "part", "--free", "nand.program"]);
+    assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+    let errors = stderr(&output);
+    assert!(errors.contains("steady-state: it covered 1GiB of 2GiB"), "{errors}");
+    assert!(errors.contains("--set span=all"), "{errors}");
+}
+
+#[test]
 fn only_a_drive_that_may_be_overwritten_is_measured_and_none_twice() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
-    let output = trimbench(folder, &["fit", "run", "--measure", "."]);
-    assert_eq!(code(&output), Some(2));
-    assert!(stderr(&output).contains("make an image file there"), "{}", stderr(&output));
     fs::File::create(folder.join("image")).unwrap().set_len(32 << 20).unwrap();
     let output = trimbench(folder, &["fit", "run", "--measure", "image"]);
     assert_eq!(code(&output), Some(3));
@@ -121,13 +140,43 @@ fn only_a_drive_that_may_be_overwritten_is_measured_and_none_twice() {
     let output = trimbench(folder, &["fit", "one", "other", "--measure", "image"]);
     assert!(stderr(&output).contains("needs one directory"), "{}", stderr(&output));
     measured(folder);
-    let again = ["--measure", "sim:plain-nvme-tlc", "--dry-run"];
+    let other = [&FIT[..], &["--measure", "sim:plain-nvme-tlc"]].concat();
+    let output = trimbench(folder, &other);
+    assert_eq!(code(&output), Some(2));
+    assert!(stderr(&output).contains("measured is a record of `sim:"), "{}", stderr(&output));
+    let again = ["--measure", DRIVE, "--dry-run"];
     let output = trimbench(folder, &[&FIT[..], &again].concat());
     assert_eq!((code(&output), stdout(&output)), (Some(0), String::new()));
     assert!(stderr(&output).contains("`measured` is measured"), "{}", stderr(&output));
     let output = trimbench(folder, &[&FIT[..], &again[..2]].concat());
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("trim.command"), "{}", stdout(&output));
+}
+
+#[test]
+fn in_a_directory_an_image_is_made_and_nothing_else_is_touched() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let (there, image) = (folder.join("there"), folder.join("there/trimbench-fit.img"));
+    fs::create_dir(&there).unwrap();
+    let base = "plain-nvme-tlc,trim.mode=queued";
+    let begin = ["fit", "run", "--base", base, "--free", "trim.command", "--measure", "there"];
+    let dry = trimbench(folder, &[&begin[..], &["--dry-run"]].concat());
+    assert_eq!(code(&dry), Some(0), "{}", stderr(&dry));
+    assert!(stdout(&dry).contains("/there/trimbench-fit.img: at most"), "{}", stdout(&dry));
+    assert!(!image.exists() && !folder.join("run").exists(), "nothing is left");
+    // Somebody's file of this name is no target.
+    fs::write(&image, "mine").unwrap();
+    let output = trimbench(folder, &begin);
+    assert_eq!(code(&output), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot make /"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(&image).unwrap(), "mine");
+    // Nor is it that of a record of another drive.
+    measured(folder);
+    let other = [&FIT[..], &["--measure", "there"]].concat();
+    let output = trimbench(folder, &other);
+    assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(&image).unwrap(), "mine");
 }
 
 #[test]

@@ -101,6 +101,16 @@ fn an_image_is_described_as_its_filesystem_has_it() {
 }
 
 #[test]
+fn what_an_image_wears_is_the_disk_below_its_filesystem_and_not_the_image() {
+    let folder = folder();
+    let seen = look(&image(&folder.path().join("image"), LUKS, 3 * MIB));
+    let disks: Vec<u64> = seen.below().iter().filter_map(|it| it.number("size")).collect();
+    let expected = (!disks.is_empty()).then(|| Bytes(disks.iter().max().unwrap() * SECTOR));
+    assert!(seen.below().len() > 1 || seen.drives_size() == expected, "{:?}", seen.drives_size());
+    assert_eq!(in_memory(seen).drives_size(), None);
+}
+
+#[test]
 fn the_tree_of_an_image_has_a_line_for_each_thing_that_matters() {
     let folder = folder();
     let path = image(&folder.path().join("image"), LUKS, 3 * MIB);
