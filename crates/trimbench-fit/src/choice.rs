@@ -169,7 +169,7 @@ fn information_at(
             search.logarithms(&search.at(std::slice::from_ref(place)), Loss::Squares)?.remove(0);
         let mut found = search.slopes((place, &here), Loss::Squares)?;
         for (mut row, here) in found.row_iter_mut().zip(here.iter()) {
-            if !Search::is_given(*here) {
+            if !Search::is_near(*here) {
                 row.fill(0.0);
             }
         }

@@ -138,8 +138,8 @@ impl<'a> Search<'a> {
         coordinates.iter().enumerate().map(point).collect()
     }
 
-    /// Whether a logarithm is that of a figure that the twin gave, and not far off.
-    pub(crate) fn is_given(logarithm: f64) -> bool {
+    /// Whether a logarithm is not that of a figure that is far off, or missing.
+    pub(crate) fn is_near(logarithm: f64) -> bool {
         logarithm.abs() < LOGARITHM_MAX
     }
 
@@ -418,5 +418,28 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Descent<'_> {
             whole[(rows + at, at)] = 1.0 / PRIOR;
         }
         Some(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_off_figures_count_by_their_amount_and_near_ones_by_their_square() {
+        for loss in [Loss::Squares, Loss::Amounts] {
+            for logarithm in [-2.0, -0.05, -1e-4, 0.0, 1e-4, 0.05, 2.0] {
+                let (residual, slope) = loss.residual(logarithm);
+                let moved = |by: f64| loss.residual(logarithm + by).0;
+                let measured = (moved(1e-7) - moved(-1e-7)) / 2e-7;
+                assert!((slope / measured - 1.0).abs() < 1e-5, "{loss:?} {logarithm}: {slope}");
+                assert!((residual.abs() <= (logarithm / FIRST_SCATTER).abs() + 1e-9));
+            }
+        }
+        let squared = |loss: Loss, logarithm: f64| loss.residual(logarithm).0.powi(2);
+        let ratio = squared(Loss::Amounts, 4.0) / squared(Loss::Amounts, 2.0);
+        assert!((ratio - 2.0).abs() < 0.05, "{ratio}");
+        let near = squared(Loss::Amounts, 1e-3) / squared(Loss::Squares, 1e-3);
+        assert!((near - 1.0).abs() < 1e-3, "{near}");
     }
 }

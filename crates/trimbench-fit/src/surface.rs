@@ -272,7 +272,10 @@ impl<'a> Surface<'a> {
         let rows: Vec<DVector<f64>> = places.iter().map(row).collect();
         let mut laid = Vec::new();
         for (number, figure) in search.figures.iter().enumerate() {
-            let values: Vec<Option<f64>> = found.iter().map(|given| given[number]).collect();
+            // On a way one that is far off leads astray: it bends as no other does.
+            let counts = |it: &f64| !model_errors.is_empty() || Search::is_near(*it);
+            let values: Vec<Option<f64>> =
+                found.iter().map(|given| given[number].filter(counts)).collect();
             let Some((terms, scatter, deviation)) = lay(&rows, &values) else { continue };
             let chance = deviation * (1.0 + rows[0].len() as f64 / points as f64).sqrt();
             laid.push(Laid {
