@@ -35,12 +35,17 @@ const KNOWN_BY: f64 = 2.0;
 /// it has a quadratic term, and one with each other of them.
 const WIDE: f64 = 0.2;
 const NEAR_END: f64 = 0.8 * END;
-/// A surface that is wider than the next one would be by this factor is not the last.
+/// After a surface that is wider than the next one would be by less than this factor the last one
+/// may come...
 const NARROWER: f64 = 3.0;
+/// ... which is the last if the same is true of it by this factor.
+const ENOUGH: f64 = 2.0 * NARROWER;
 /// Surfaces at the least, and at the most.
 const SURFACES: std::ops::RangeInclusive<usize> = 2..=8;
-/// A way leads astray if after the least number of surfaces half of the figures are off by more.
+/// A way leads astray if after the least number of surfaces half of the figures are off by more...
 const ASTRAY: f64 = 0.05;
+/// ... and after any by more than this.
+const FAR_ASTRAY: f64 = 0.5;
 /// Steps to the best point of a surface.
 const STEPS: usize = 12;
 /// The least that a figure scatters by: what classes of 0.1 % of histograms make of it.
@@ -137,8 +142,8 @@ pub(crate) struct Way {
     wide: Vec<usize>,
     /// How many there were.
     surfaces: usize,
-    /// The next one is not much narrower than the last one was.
-    is_narrow: bool,
+    /// The next one may be the last.
+    may_end: bool,
     /// Median over the figures of |ln(twin / measured)| at the best point of the last one.
     error: f64,
 }
@@ -150,12 +155,21 @@ impl Way {
         let at = begin.map(|it| it.clamp(-END, END));
         let spread = DVector::from_fn(at.len(), |it, _| FIRST / slope(&parameters[it], at[it]));
         let (wide, error) = (Vec::new(), f64::INFINITY);
-        Self { at, spread, wide, surfaces: 0, is_narrow: false, error }
+        Self { at, spread, wide, surfaces: 0, may_end: false, error }
     }
 
     /// How far off the figures are where it has come to.
     pub(crate) fn error(&self) -> f64 {
         self.error
+    }
+
+    fn is_astray(&self) -> bool {
+        let limit = match self.surfaces {
+            0 => f64::INFINITY,
+            few if few < *SURFACES.start() => FAR_ASTRAY,
+            _ => ASTRAY,
+        };
+        self.error > limit
     }
 
     /// Goes on to the end; `None` if there is none within reach, if too few of the figures are
@@ -167,7 +181,7 @@ impl Way {
         rng: &mut Rng,
     ) -> Result<Option<Best<'a>>, FitError> {
         while self.surfaces < *SURFACES.end() {
-            if may_leave && self.surfaces >= *SURFACES.start() && self.error > ASTRAY {
+            if may_leave && self.is_astray() {
                 break;
             }
             if let Some(end) = self.step(search, rng)? {
@@ -178,15 +192,15 @@ impl Way {
     }
 
     /// Lays the next surface, and goes to the best point on it; it is the end where the surface
-    /// holds that point, and was laid with all points over no more than what is known. Where no
-    /// surface can be laid, the way ends.
+    /// holds that point, and was laid with all points over no more than what is known, or is the
+    /// last of all and gives the figures. Where no surface can be laid, the way ends.
     fn step<'a>(
         &mut self,
         search: &Search<'a>,
         rng: &mut Rng,
     ) -> Result<Option<Best<'a>>, FitError> {
         let parameters = search.twin.parameters();
-        let may_end = self.is_narrow;
+        let may_end = self.may_end;
         let points = if may_end { POINTS } else { POINTS_ON_THE_WAY } * parameters.len();
         let layout = Layout {
             region: Region::around(self.at.clone(), &self.spread),
@@ -207,10 +221,13 @@ impl Way {
             known_by.clamp(LEAST / slope(&parameters[it], at[it]), END / REACH)
         });
         self.wide = (0..at.len()).filter(|it| is_wide(at[*it], deviations[*it])).collect();
-        self.is_narrow = (0..at.len()).all(|it| self.spread[it] <= next[it] * NARROWER);
+        let is_narrow = |factor: f64| (0..at.len()).all(|it| self.spread[it] <= next[it] * factor);
+        let is_enough = may_end && is_narrow(ENOUGH);
+        self.may_end = is_narrow(NARROWER);
         self.spread = next;
         self.error = surface.typical_error(at);
-        let is_end = may_end && self.is_narrow && surface.holds(at);
+        let is_last = self.surfaces == *SURFACES.end() && self.error <= ASTRAY;
+        let is_end = (is_enough || is_last) && surface.holds(at);
         Ok(is_end.then(|| Best { surface, at: self.at.clone(), deviations }))
     }
 }
