@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use trimbench_core::Bytes;
 use trimbench_core::text::shell_path;
+use trimbench_linux::DirectoryTarget;
 
 use crate::failure::Failure;
 use crate::output::note;
@@ -29,6 +30,12 @@ impl Scratch {
     /// Makes it in a directory, of this size, as a hole: it takes no room yet.
     pub(super) fn make(directory: &Path, size: Bytes) -> Result<Self, Failure> {
         let path = Self::place(directory);
+        if let Some(room) = DirectoryTarget::room_in(directory).filter(|room| *room < size) {
+            let shown = shell_path(directory);
+            let error = anyhow::anyhow!("{shown} has room for {room}, and an image takes {size}");
+            let hint = "name a directory on a filesystem with more room";
+            return Err(Failure::target(error).with_hint(hint));
+        }
         let file = File::options().write(true).create_new(true).open(&path).map_err(|error| {
             let shown = shell_path(&path);
             let hint = match error.kind() {
