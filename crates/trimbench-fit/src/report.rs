@@ -8,7 +8,7 @@ use trimbench_ssd::{Origin, Profile, ProfileValue};
 use crate::error::FitError;
 use crate::interval::{Determined, Known, next_of, quantile};
 use crate::observed::{FigureName, Observations, TwinSession};
-use crate::search::Search;
+use crate::search::{Search, logarithm};
 use crate::twin::{Outside, SessionFigures, Twin, TwinPoint, settings_text};
 
 /// Twins that might be the true one, by which predictions get their intervals.
@@ -288,14 +288,18 @@ fn runs(search: &Search<'_>, known: &Known<'_>, drawn: &[Vec<f64>]) -> Result<Ru
     Ok(Runs { best: known.runs.clone(), drawn: search.run(&points)? })
 }
 
-/// What was not used: sessions, and figures that the twin lacks.
+/// What was not used: sessions, and figures that the twin lacks, or does not come near.
 fn left_out(known: &Known<'_>, observations: &Observations) -> Vec<(String, String)> {
     let mut left_out = observations.left_out.clone();
     for figure in observations.figures.iter().filter(|figure| !figure.set_aside) {
         let is_used = known.surface.figures.iter().any(|used| used.name == figure.name);
         if !is_used {
-            let reason = "the twin has no such figure above 0, or only with some values";
-            left_out.push((figure.name.to_string(), reason.to_owned()));
+            let given = known.runs.iter().find_map(|sessions| logarithm(figure, sessions));
+            let reason = match given {
+                Some(off) => format!("the twin's is {:.3} times as large, too far off", off.exp()),
+                None => "the twin has no such figure above 0, or only with some values".to_owned(),
+            };
+            left_out.push((figure.name.to_string(), reason));
         }
     }
     left_out
