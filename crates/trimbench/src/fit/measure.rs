@@ -38,15 +38,19 @@ pub(super) fn measure(args: &FitArgs, target: &Path, twin: &Twin) -> Result<bool
     // By its own name, under which it may be destroyed.
     let target = &fs::canonicalize(target).map_err(Failure::target)?;
     let image = Scratch::place(target);
+    let measurement = Measurement { args, target: &image, directory, is_own: true };
     let mut scratch = match begun(directory)? {
         Some(record) => {
             check_target(&record, &image, directory)?;
+            // Its image is gone: what has the name now is somebody's.
+            if is_whole(&record) {
+                return measurement.go_on(&record);
+            }
             Scratch::again(target)
         }
         // As large as the twin, so that nothing is scaled.
         None => Scratch::make(target, args.capacity)?,
     };
-    let measurement = Measurement { args, target: &image, directory, is_own: true };
     let measured = measurement.begin_or_go_on(twin);
     scratch.keep(begun(directory)?.is_some_and(|record| !is_whole(&record)));
     measured

@@ -15,6 +15,7 @@ use crate::output::note;
 
 /// Its name.
 const NAME: &str = "trimbench-fit.img";
+
 /// An image file that was made here; it is removed with this, unless it is kept.
 pub(super) struct Scratch {
     path: PathBuf,

@@ -173,9 +173,17 @@ fn in_a_directory_an_image_is_made_and_nothing_else_is_touched() {
     assert_eq!(fs::read_to_string(&image).unwrap(), "mine");
     // Nor is it that of a record of another drive.
     measured(folder);
-    let other = [&FIT[..], &["--measure", "there"]].concat();
-    let output = trimbench(folder, &other);
+    let again = [&FIT[..], &["--measure", "there"]].concat();
+    let output = trimbench(folder, &again);
     assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(&image).unwrap(), "mine");
+    // Nor that of a record that is whole, whose image was removed.
+    let record = folder.join("measured/run.json");
+    let path = fs::canonicalize(&image).unwrap();
+    let text = fs::read_to_string(&record).unwrap().replace(DRIVE, path.to_str().unwrap());
+    fs::write(&record, text).unwrap();
+    let output = trimbench(folder, &again);
+    assert!(stderr(&output).contains("is measured"), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(&image).unwrap(), "mine");
 }
 
