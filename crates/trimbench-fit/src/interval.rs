@@ -13,11 +13,10 @@
 use nalgebra::DVector;
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use trimbench_core::rng::Rng;
-use trimbench_results::statistics;
 
 use crate::error::FitError;
 use crate::linear::Linear;
-use crate::search::{Search, logarithm, uniform};
+use crate::search::{Search, logarithm, typical, uniform};
 use crate::surface::{Best, Surface, is_wide};
 use crate::twin::SessionFigures;
 
@@ -153,10 +152,9 @@ impl Known<'_> {
         self.logarithms.iter().map(|it| it.abs()).sum::<f64>() / self.logarithms.len() as f64
     }
 
-    /// Median of |ln(twin / measured)|: the mean is that of a few figures that scatter.
+    /// Median of |ln(twin / measured)|.
     pub(crate) fn typical_error(&self) -> f64 {
-        let errors: Vec<f64> = self.logarithms.iter().map(|it| it.abs()).collect();
-        statistics::median(&errors).unwrap_or(f64::INFINITY)
+        typical(&self.logarithms)
     }
 
     /// Coordinates that might be the true ones: drawn as they scatter, and evenly over the interval

@@ -16,6 +16,7 @@ use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 use trimbench_core::rng::Rng;
+use trimbench_results::statistics;
 
 use crate::error::FitError;
 use crate::linear::PRIOR;
@@ -271,6 +272,12 @@ impl Descended {
     pub(crate) fn score(&self) -> f64 {
         score(&self.logarithms)
     }
+}
+
+/// Median over figures of |ln(twin / measured)|: the mean is that of a few that scatter.
+pub(crate) fn typical(logarithms: &DVector<f64>) -> f64 {
+    let errors: Vec<f64> = logarithms.iter().map(|it| it.abs()).collect();
+    statistics::median(&errors).unwrap_or(f64::INFINITY)
 }
 
 /// How far off all figures are, none more than another that is quite wrong.

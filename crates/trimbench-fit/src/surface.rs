@@ -9,13 +9,12 @@
 
 use nalgebra::{DMatrix, DVector, RowDVector};
 use trimbench_core::rng::Rng;
-use trimbench_results::statistics;
 
 use crate::error::FitError;
 use crate::linear::Linear;
 use crate::observed::Observed;
 use crate::parameter::Parameter;
-use crate::search::{Descended, Search, latin};
+use crate::search::{Descended, Search, latin, typical};
 
 /// Points for each coordinate: of a surface that may be the last, and while the way is looked for.
 const POINTS: usize = 6;
@@ -54,7 +53,7 @@ const FLOOR: f64 = 0.0003;
 const MEDIAN_OF_NORMAL: f64 = 0.6745;
 /// What is off by more standard deviations than this counts by its amount, no longer by its square
 /// (\[HUBER64\]).
-const SQUARES_TO: f64 = 1.345;
+const HUBER: f64 = 1.345;
 /// How wide the surface is around what comes nearest where the twin cannot follow the figures.
 const TOLERANT: f64 = 2.0 * FIRST;
 /// Figures that so many of the points lack are not fitted to: a tenth.
@@ -254,14 +253,13 @@ impl<'a> Best<'a> {
         let parameters = search.twin.parameters();
         let at = end.at.map(|it| it.clamp(-END, END));
         let spread = |it: usize| (TOLERANT / slope(&parameters[it], at[it])).min(END / REACH);
-        let errors: Vec<f64> = end.logarithms.iter().map(|it| it.abs()).collect();
-        let scale = statistics::median(&errors).unwrap_or_default() / MEDIAN_OF_NORMAL;
-        let model_error = |error: &f64| scale.max((scale * error / SQUARES_TO).sqrt());
+        let scale = typical(&end.logarithms) / MEDIAN_OF_NORMAL;
+        let model_error = |it: &f64| scale.max((scale * it.abs() / HUBER).sqrt());
         let layout = Layout {
             region: Region::around(at.clone(), &DVector::from_fn(at.len(), |it, _| spread(it))),
             points: (POINTS * at.len()).max(POINTS_MIN),
             wide: &[],
-            model_errors: &errors.iter().map(model_error).collect::<Vec<_>>(),
+            model_errors: &end.logarithms.iter().map(model_error).collect::<Vec<_>>(),
         };
         let Some(surface) = Surface::of(search, layout, rng)? else { return Ok(None) };
         let deviations = surface.deviations(&at);
@@ -384,9 +382,7 @@ impl<'a> Surface<'a> {
 
     /// Median of |ln(twin / measured)| at a point.
     fn typical_error(&self, at: &DVector<f64>) -> f64 {
-        let logarithms = self.linear(at).residuals.component_mul(&self.scales);
-        let errors: Vec<f64> = logarithms.iter().map(|it| it.abs()).collect();
-        statistics::median(&errors).unwrap_or(f64::INFINITY)
+        typical(&self.linear(at).residuals.component_mul(&self.scales))
     }
 
     /// Whether a point lies where the points were.
