@@ -19,6 +19,10 @@ const MISFIT: f64 = 2.0;
 /// ... and half of the figures are off by no more than this, or than half of them are known by.
 const ERROR: f64 = 0.01;
 
+/// A way that was left is taken up again if half of the figures are off by no more than this there:
+/// no further one leads to a drive that the twin cannot be.
+const RESUMED: f64 = 0.2;
+
 /// What the user may say of the search.
 #[derive(Clone, Copy, Debug)]
 pub struct FitOptions {
@@ -68,7 +72,8 @@ fn best<'a>(search: &Search<'a>, rng: &Rng) -> Result<Known<'a>, FitError> {
     if let Some(known) = best {
         return Ok(known);
     }
-    let resumed = astray.map(|mut way| way.follow(search, false, &mut points));
+    let hopeful = astray.filter(|way| way.error() <= RESUMED);
+    let resumed = hopeful.map(|mut way| way.follow(search, false, &mut points));
     let mut end = resumed.transpose()?.flatten();
     if end.is_none() {
         end = nearest(search, beginnings, &mut points)?;

@@ -26,6 +26,8 @@ const NOTICED: f64 = 0.05;
 pub enum Use {
     /// The values were fitted to it.
     Fitted,
+    /// The twin's was too far off for that: no values in reach give it.
+    TooFarOff,
     /// It was set aside, and so predicted.
     SetAside,
     /// Nobody has measured it.
@@ -138,6 +140,7 @@ impl Fit {
         let drawn: Vec<Vec<f64>> =
             (0..DRAWN).map(|_| known.drawn(search, &mut draws).iter().copied().collect()).collect();
         let mut figures = fitted_figures(known);
+        figures.extend(far_off(known, observations));
         let aside: Vec<_> = observations.figures.iter().filter(|it| it.set_aside).collect();
         if !aside.is_empty() {
             let runs = runs(search, known, &drawn)?;
@@ -228,17 +231,24 @@ impl Fit {
 
     /// The figures that contradict all others, as far as the twin can follow them: the worst first.
     pub fn contradictions(&self) -> Vec<&FittedFigure> {
-        let is_off = |it: &&FittedFigure| {
-            let error = it.measured.map_or(0.0, |measured| (it.twin / measured).ln().abs());
-            it.used == Use::Fitted && it.off.abs() > CONTRADICTS && error > NOTICED
+        let scatters = |it: &FittedFigure| match it.used {
+            Use::TooFarOff => f64::INFINITY,
+            Use::Fitted if it.error().is_some_and(|error| error.abs() > NOTICED) => it.off.abs(),
+            Use::Fitted | Use::SetAside | Use::Predicted => 0.0,
         };
+        let is_off = |it: &&FittedFigure| scatters(it) > CONTRADICTS;
         let mut found: Vec<&FittedFigure> = self.figures.iter().filter(is_off).collect();
-        found.sort_by(|one, two| two.off.abs().total_cmp(&one.off.abs()));
+        found.sort_by(|one, two| scatters(two).total_cmp(&scatters(one)));
         found
     }
 }
 
 impl FittedFigure {
+    /// Whether the values should give it: it was neither set aside nor predicted.
+    pub fn counts(&self) -> bool {
+        matches!(self.used, Use::Fitted | Use::TooFarOff)
+    }
+
     /// ln(twin / measured), if it was measured.
     pub fn error(&self) -> Option<f64> {
         Some((self.twin / self.measured?).ln())
@@ -288,21 +298,47 @@ fn runs(search: &Search<'_>, known: &Known<'_>, drawn: &[Vec<f64>]) -> Result<Ru
     Ok(Runs { best: known.runs.clone(), drawn: search.run(&points)? })
 }
 
-/// What was not used: sessions, and figures that the twin lacks, or does not come near.
+/// The figures that no surface has since the twin's are too far off.
+fn far_off(known: &Known<'_>, observations: &Observations) -> Vec<FittedFigure> {
+    let of = |figure: &crate::Observed| {
+        let off = given(known, figure).filter(|off| !Search::is_near(*off))?;
+        Some(FittedFigure {
+            name: figure.name.to_string(),
+            unit: figure.unit.clone(),
+            measured: Some(figure.value),
+            twin: figure.value * off.exp(),
+            interval: None,
+            used: Use::TooFarOff,
+            off: 0.0,
+        })
+    };
+    lacking(known, observations).filter_map(of).collect()
+}
+
+/// What was not used: sessions, and figures that the twin lacks.
 fn left_out(known: &Known<'_>, observations: &Observations) -> Vec<(String, String)> {
     let mut left_out = observations.left_out.clone();
-    for figure in observations.figures.iter().filter(|figure| !figure.set_aside) {
-        let is_used = known.surface.figures.iter().any(|used| used.name == figure.name);
-        if !is_used {
-            let given = known.runs.iter().find_map(|sessions| logarithm(figure, sessions));
-            let reason = match given {
-                Some(off) => format!("the twin's is {:.3} times as large, too far off", off.exp()),
-                None => "the twin has no such figure above 0, or only with some values".to_owned(),
-            };
-            left_out.push((figure.name.to_string(), reason));
+    for figure in lacking(known, observations) {
+        if given(known, figure).is_none_or(Search::is_near) {
+            let reason = "the twin has no such figure above 0, or only with some values";
+            left_out.push((figure.name.to_string(), reason.to_owned()));
         }
     }
     left_out
+}
+
+/// The figures that the last surface has not, though they were not set aside.
+fn lacking<'b>(
+    known: &'b Known<'_>,
+    observations: &'b Observations,
+) -> impl Iterator<Item = &'b crate::Observed> {
+    let figures = observations.figures.iter().filter(|figure| !figure.set_aside);
+    figures.filter(|figure| !known.surface.figures.iter().any(|used| used.name == figure.name))
+}
+
+/// ln(twin / measured) of a figure at the best point, by the first seed that gives it.
+fn given(known: &Known<'_>, figure: &crate::Observed) -> Option<f64> {
+    known.runs.iter().find_map(|sessions| logarithm(figure, sessions))
 }
 
 /// The values of the base with those that were found.

@@ -203,6 +203,29 @@ fn a_figure_that_no_values_come_near_is_named_beside_what_comes_nearest() {
 }
 
 #[test]
+fn a_figure_that_is_too_far_off_to_be_fitted_to_contradicts_those_that_are_met() {
+    let table = table(78);
+    let (others, last) = table.trim_end().rsplit_once('\n').unwrap();
+    let cells: Vec<&str> = last.rsplitn(3, ',').collect();
+    let (unit, value, row) = (cells[0], cells[1].parse::<f64>().unwrap(), cells[2]);
+    let mut observations = Observations::default();
+    let text = format!("{others}\n{row},{},{unit}\n", value / 100.0);
+    observations.add_table("far", &text).unwrap();
+    let parameters = TRUTH.map(|(key, _)| key.parse().unwrap()).into();
+    let sessions = observations.sessions.clone();
+    let twin = Twin::new(BASE, Bytes::gib(1), parameters, sessions).unwrap();
+    let (interrupt, options) = (Interrupt::default(), FitOptions { seed: 1 });
+    let fit = fit(&twin, &observations, options, outside(&interrupt, &|| {})).unwrap();
+    assert!(fit.error < 0.02, "{fit:?}");
+    let contradictions = fit.contradictions();
+    assert_eq!(contradictions.len(), 1, "{fit:?}");
+    assert_eq!(contradictions[0].name, "trim-sweep.trim-p50");
+    assert_eq!(contradictions[0].used, Use::TooFarOff);
+    assert!((contradictions[0].error().unwrap() - 100_f64.ln()).abs() < 0.1, "{contradictions:?}");
+    assert!(fit.left_out.is_empty(), "{:?}", fit.left_out);
+}
+
+#[test]
 fn the_methods_that_determine_the_values_in_the_least_time_are_chosen() {
     let candidate = |number: usize, seconds| {
         let (id, options, _) = SESSIONS[number];

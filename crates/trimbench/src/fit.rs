@@ -124,7 +124,7 @@ fn contradicted(fit: &Fit) -> bool {
         note(&format!(
             "no values in these ranges give all figures: {} of {} are off, `{}` the most",
             found.len(),
-            fit.figures.iter().filter(|it| it.used == Use::Fitted).count(),
+            fit.figures.iter().filter(|it| it.counts()).count(),
             worst.name
         ));
     }

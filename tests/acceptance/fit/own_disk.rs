@@ -25,6 +25,8 @@ const SAID: [&str; 4] = ["yes", "at-most", "at-least", "no"];
 const CONTRADICTED: i32 = 4;
 const SCATTERS: f64 = 4.0;
 const NOTICED: f64 = 0.05;
+/// What is said of a figure that no surface has.
+const TOO_FAR: &str = "too-far-off";
 /// The figure that is a value: the time of a TRIM of a GB that holds data.
 const DIRECT: &str = "idle-trim.chunked";
 const DIRECT_OFF: f64 = 0.25;
@@ -116,14 +118,18 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     ])
 }
 
-/// ln(twin / measured) of a figure that was fitted to.
+/// ln(twin / measured) of a figure that was fitted to, or was too far off for that.
 fn error(figure: &Value) -> Option<f64> {
-    let measured = figure["measured"].as_f64().filter(|_| figure["used"] == "fitted")?;
+    let counts = figure["used"] == "fitted" || figure["used"] == TOO_FAR;
+    let measured = figure["measured"].as_f64().filter(|_| counts)?;
     Some((figure["twin"].as_f64()? / measured).ln())
 }
 
 /// Whether no values give this figure.
 fn is_off(figure: &Value) -> bool {
+    if figure["used"] == TOO_FAR {
+        return true;
+    }
     let scatters = figure["off"].as_f64().unwrap_or_default().abs();
     scatters > SCATTERS && error(figure).is_some_and(|error| error.abs() > NOTICED)
 }

@@ -108,6 +108,7 @@ fn said_of(figure: &FittedFigure) -> String {
     let interval = interval.unwrap_or_default();
     match figure.used {
         Use::Fitted => String::new(),
+        Use::TooFarOff => "too far off to be fitted to".to_owned(),
         Use::SetAside => format!("set aside; predicted: {interval}"),
         Use::Predicted => format!("predicted: {interval}"),
     }

@@ -38,6 +38,11 @@ fn an_honest_answer_holds_and_each_that_is_not_fails() {
     assert_eq!(fails(CONTRADICTED, &honest, ""), 0);
     // A figure is off, and the code does not say so.
     assert_eq!(fails(0, &honest, ""), 1);
+    // The same of one that is too far off to be fitted to.
+    let far = found("yes", [2.0, 1.0, 3.0], 1.1)
+        .replace("\"fitted\",\"off\":9", "\"too-far-off\",\"off\":0");
+    assert_eq!(fails(CONTRADICTED, &far, ""), 0);
+    assert_eq!(fails(0, &far, ""), 1);
     // A value outside its interval, or of which nothing is said.
     assert_eq!(fails(CONTRADICTED, &found("yes", [4.0, 1.0, 3.0], 1.1), ""), 1);
     assert_eq!(fails(CONTRADICTED, &found("", [2.0, 1.0, 3.0], 1.1), ""), 1);
