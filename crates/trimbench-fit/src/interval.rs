@@ -24,8 +24,6 @@ use crate::twin::SessionFigures;
 pub const LEVEL: f64 = 0.95;
 /// Seeds of the best twin.
 const SEEDS: usize = 6;
-/// Places at which a value is held, from the best one to an end.
-const PLACES: u32 = 50;
 /// An interval over a larger factor than this determines nothing.
 const DETERMINED: f64 = 10.0;
 /// Where only one end is known, it says something if it excludes this factor of the range.
@@ -92,9 +90,9 @@ pub(crate) fn know<'a>(search: &Search<'a>, best: Best<'a>) -> Result<Known<'a>,
     let value = |number: usize| {
         let parameter = &search.twin.parameters()[number];
         let half = half * deviations[number];
-        if is_wide(at[number], deviations[number] * widened) {
+        if is_wide(parameter, at[number], deviations[number] * widened) {
             let limit = (half / deviations[number]).powi(2);
-            return by_ends(search, (number, at[number]), ends(&surface, &at, number, limit));
+            return by_ends(search, (number, at[number]), surface.ends(&at, number, limit));
         }
         let [value, low, high] =
             [0.0, -half, half].map(|apart| parameter.value(at[number] + apart));
@@ -115,16 +113,6 @@ pub(crate) fn quantile(samples: usize) -> f64 {
 /// How much wider the next sample scatters than the mean of so many is off.
 pub(crate) fn next_of(samples: usize) -> f64 {
     (1.0 + 1.0 / samples as f64).sqrt()
-}
-
-/// The coordinates at which the interval of a value ends, low and high; `None` where the surface
-/// does not end it.
-fn ends(surface: &Surface<'_>, at: &DVector<f64>, number: usize, limit: f64) -> [Option<f64>; 2] {
-    let here = surface.held(at, number, at[number]);
-    surface.ends(number).map(|end| {
-        let place = |it: u32| at[number] + (end - at[number]) * f64::from(it) / f64::from(PLACES);
-        (1..=PLACES).map(place).find(|it| surface.held(at, number, *it) - here > limit)
-    })
 }
 
 /// What is known of a value by the ends of its interval, as coordinates.

@@ -3,18 +3,21 @@
 //! Two runs of a twin differ by chance, and the values of a drive cannot be known better than that
 //! allows. So points are spread around the best so far, each is run with a seed of its own, and a
 //! response surface is laid through what they gave (\[BOXW51\]): the logarithm of each figure is
-//! linear in the coordinates, and quadratic in those that are hardly known, their products
-//! included. How far the points lie off it, by chance, steps and bends together, sets the weight of
-//! the figure. Where the twin cannot follow the figures, what it is off by does so, too.
+//! linear in the coordinates, and bent in those that are hardly known, alone and together. How far
+//! the points lie off it, by chance, steps and bends together, sets the weight of the figure. Where
+//! the twin cannot follow the figures, what it is off by does so, too.
+
+mod bend;
 
 use nalgebra::{DMatrix, DVector, RowDVector};
 use trimbench_core::rng::Rng;
 
 use crate::error::FitError;
-use crate::linear::Linear;
+use crate::linear::{Linear, PRIOR};
 use crate::observed::Observed;
 use crate::parameter::Parameter;
 use crate::search::{Descended, Search, latin, typical};
+use bend::Bend;
 
 /// Points for each coordinate: of a surface that may be the last, and while the way is looked for.
 const POINTS: usize = 6;
@@ -30,10 +33,15 @@ const FIRST: f64 = 0.2;
 const LEAST: f64 = 0.01;
 /// The same later: so many times what the value is known by.
 const KNOWN_BY: f64 = 2.0;
-/// A coordinate that is known by less than this, or lies nearer to an end than the other, is bent:
-/// it has a quadratic term, and one with each other of them.
+/// A coordinate that is known by less than this, or the logarithm of whose value is, or that lies
+/// nearer to an end than the other, is bent: it has further terms, alone and with each other.
 const WIDE: f64 = 0.2;
 const NEAR_END: f64 = 0.8 * END;
+/// The next surface ends in a bent coordinate where the squares have grown by this: farther off
+/// the figures bend without telling anything.
+const GROWN: f64 = 9.0;
+/// Places at which a coordinate is held, from the best one to an end.
+const PLACES: u32 = 50;
 /// After a surface that is wider than the next one would be by less than this factor the last one
 /// may come...
 const NARROWER: f64 = 3.0;
@@ -45,8 +53,9 @@ const SURFACES: std::ops::RangeInclusive<usize> = 2..=8;
 const ASTRAY: f64 = 0.05;
 /// ... and after any by more than this.
 const FAR_ASTRAY: f64 = 0.5;
-/// Steps to the best point of a surface.
+/// Steps to the best point of a surface, and how often each is halved until it leads to less.
 const STEPS: usize = 12;
+const HALVED: i32 = 12;
 /// The least that a figure scatters by: what classes of 0.1 % of histograms make of it.
 const FLOOR: f64 = 0.0003;
 /// The median of |x|, of what scatters normally by 1.
@@ -75,6 +84,24 @@ impl Region {
         let high = (&center + spread * REACH).map(|it| it.min(END));
         Self { center, low, high }
     }
+
+    /// Whether each side is at most so many times as long as that of the next one, and in what is
+    /// bent the value at its ends at most so many times as far outside.
+    fn is_within(
+        &self,
+        factor: f64,
+        (next, wide): (&Self, &[usize]),
+        parameters: &[Parameter],
+    ) -> bool {
+        let is_long =
+            |it: usize| self.high[it] - self.low[it] > (next.high[it] - next.low[it]) * factor;
+        let is_outside = |it: &usize| {
+            let value = |coordinate: f64| parameters[*it].value(coordinate);
+            value(self.high[*it]) > value(next.high[*it]) * factor
+                || value(self.low[*it]) < value(next.low[*it]) / factor
+        };
+        !(0..self.center.len()).any(is_long) && !wide.iter().any(is_outside)
+    }
 }
 
 /// A response surface.
@@ -85,9 +112,9 @@ pub(crate) struct Surface<'a> {
     pub(crate) figures: Vec<&'a Observed>,
     /// Coordinates that are hardly known.
     wide: Vec<usize>,
-    /// Pairs of coordinates, one with itself included, whose product is a term.
-    bent: Vec<(usize, usize)>,
-    /// For each figure: the logarithm at the middle, slopes, quadratic terms.
+    /// Terms that are not linear.
+    bent: Vec<Bend<'a>>,
+    /// For each figure: the logarithm at the middle, slopes, terms that are not linear.
     terms: DMatrix<f64>,
     /// What each figure scatters by, by chance and by what is known of it.
     pub(crate) chances: DVector<f64>,
@@ -135,9 +162,8 @@ pub(crate) struct Best<'a> {
 /// and as wide as that is known.
 #[derive(Debug)]
 pub(crate) struct Way {
-    /// The middle of the next surface, and what its points spread by.
-    at: DVector<f64>,
-    spread: DVector<f64>,
+    /// Of the next surface.
+    region: Region,
     wide: Vec<usize>,
     /// How many there were.
     surfaces: usize,
@@ -153,8 +179,8 @@ impl Way {
         let parameters = search.twin.parameters();
         let at = begin.map(|it| it.clamp(-END, END));
         let spread = DVector::from_fn(at.len(), |it, _| FIRST / slope(&parameters[it], at[it]));
-        let (wide, error) = (Vec::new(), f64::INFINITY);
-        Self { at, spread, wide, surfaces: 0, may_end: false, error }
+        let (region, wide) = (Region::around(at, &spread), Vec::new());
+        Self { region, wide, surfaces: 0, may_end: false, error: f64::INFINITY }
     }
 
     /// How far off the figures are where it has come to.
@@ -198,11 +224,11 @@ impl Way {
         search: &Search<'a>,
         rng: &mut Rng,
     ) -> Result<Option<Best<'a>>, FitError> {
-        let parameters = search.twin.parameters();
+        let count = search.twin.parameters().len();
         let may_end = self.may_end;
-        let points = if may_end { POINTS } else { POINTS_ON_THE_WAY } * parameters.len();
+        let points = if may_end { POINTS } else { POINTS_ON_THE_WAY } * count;
         let layout = Layout {
-            region: Region::around(self.at.clone(), &self.spread),
+            region: self.region.clone(),
             points: points.max(POINTS_MIN),
             wide: &self.wide,
             model_errors: &[],
@@ -212,22 +238,21 @@ impl Way {
             (self.surfaces, self.error) = (*SURFACES.end(), f64::INFINITY);
             return Ok(None);
         };
-        let center = std::mem::replace(&mut self.at, surface.best());
-        let (at, moved) = (&self.at, &self.at - center);
-        let deviations = surface.deviations(at);
-        let next = DVector::from_fn(at.len(), |it, _| {
-            let known_by = (KNOWN_BY * deviations[it]).max(moved[it].abs() / REACH);
-            known_by.clamp(LEAST / slope(&parameters[it], at[it]), END / REACH)
-        });
-        self.wide = (0..at.len()).filter(|it| is_wide(at[*it], deviations[*it])).collect();
-        let is_narrow = |factor: f64| (0..at.len()).all(|it| self.spread[it] <= next[it] * factor);
+        let at = surface.best();
+        let deviations = surface.deviations(&at);
+        let parameters = search.twin.parameters();
+        let is_wide = |it: &usize| is_wide(&parameters[*it], at[*it], deviations[*it]);
+        self.wide = (0..count).filter(is_wide).collect();
+        let next = surface.next(parameters, (&at, &deviations), &self.wide);
+        let is_narrow =
+            |factor: f64| self.region.is_within(factor, (&next, &self.wide), parameters);
         let is_enough = may_end && is_narrow(ENOUGH);
         self.may_end = is_narrow(NARROWER);
-        self.spread = next;
-        self.error = surface.typical_error(at);
+        self.region = next;
+        self.error = surface.typical_error(&at);
         let is_last = self.surfaces == *SURFACES.end() && self.error <= ASTRAY;
-        let is_end = (is_enough || is_last) && surface.holds(at);
-        Ok(is_end.then(|| Best { surface, at: self.at.clone(), deviations }))
+        let is_end = (is_enough || is_last) && surface.holds(&at);
+        Ok(is_end.then_some(Best { surface, at, deviations }))
     }
 }
 
@@ -237,8 +262,8 @@ fn slope(parameter: &Parameter, at: f64) -> f64 {
 }
 
 /// Whether a coordinate is known so badly that the figures are not linear in it.
-pub(crate) fn is_wide(coordinate: f64, deviation: f64) -> bool {
-    deviation > WIDE || coordinate.abs() > NEAR_END
+pub(crate) fn is_wide(parameter: &Parameter, coordinate: f64, deviation: f64) -> bool {
+    deviation * parameter.slope(coordinate).max(1.0) > WIDE || coordinate.abs() > NEAR_END
 }
 
 impl<'a> Best<'a> {
@@ -277,13 +302,14 @@ impl<'a> Surface<'a> {
     ) -> Result<Option<Self>, FitError> {
         let Layout { region, points, wide, model_errors } = layout;
         let count = region.center.len();
-        let bent = pairs(wide, points - count - 1);
+        let ends = [&region.low, &region.high];
+        let bent = Bend::of(wide, search.twin.parameters(), ends, points - count - 1);
         let shares = latin(points, count, rng);
         let place =
             |share: &DVector<f64>| &region.low + (&region.high - &region.low).component_mul(share);
         let places: Vec<DVector<f64>> = shares.iter().map(place).collect();
         let found = search.given(&search.with_own_seeds(&places))?;
-        let row = |place: &DVector<f64>| Self::row(&(place - &region.center), &bent);
+        let row = |place: &DVector<f64>| Self::row(place, &region.center, &bent);
         let rows: Vec<DVector<f64>> = places.iter().map(row).collect();
         let mut laid = Vec::new();
         for (number, figure) in search.figures.iter().enumerate() {
@@ -323,25 +349,26 @@ impl<'a> Surface<'a> {
         }))
     }
 
-    /// The terms' factors at a distance from the middle.
-    fn row(apart: &DVector<f64>, bent: &[(usize, usize)]) -> DVector<f64> {
-        let products = bent.iter().map(|(one, other)| apart[*one] * apart[*other]);
-        let row: Vec<f64> =
-            std::iter::once(1.0).chain(apart.iter().copied()).chain(products).collect();
-        DVector::from_vec(row)
+    /// The terms' factors at a point, where the middle is another.
+    fn row(at: &DVector<f64>, center: &DVector<f64>, bent: &[Bend<'_>]) -> DVector<f64> {
+        let bends = bent.iter().map(|bend| bend.value(at, center));
+        let apart = at - center;
+        DVector::from_iterator(
+            1 + at.len() + bent.len(),
+            std::iter::once(1.0).chain(apart.iter().copied()).chain(bends),
+        )
     }
 
     /// The figures at a point, and how they change: in units of their scatter.
     pub(crate) fn linear(&self, at: &DVector<f64>) -> Linear {
-        let apart = at - &self.region.center;
-        let logarithms = &self.terms * Self::row(&apart, &self.bent);
+        let center = &self.region.center;
+        let logarithms = &self.terms * Self::row(at, center, &self.bent);
         let mut jacobian = self.terms.columns(1, at.len()).into_owned();
-        for (place, &(one, other)) in self.bent.iter().enumerate() {
+        for (place, bend) in self.bent.iter().enumerate() {
             let term = self.terms.column(1 + at.len() + place);
-            // Of the square of one, both factors change.
-            for (number, factor) in [(one, other), (other, one)] {
+            for (number, slope) in bend.slopes(at, center) {
                 let mut column = jacobian.column_mut(number);
-                column += term * apart[factor];
+                column += term * slope;
             }
         }
         for (number, mut row) in jacobian.row_iter_mut().enumerate() {
@@ -359,18 +386,29 @@ impl<'a> Surface<'a> {
         })
     }
 
-    /// Where the squares are least.
+    /// Where the squares are least. Whole steps would swing from one side to the other where a
+    /// figure is met by no value, and flat on one side.
     fn best(&self) -> DVector<f64> {
         let mut at = self.region.center.clone();
         for _ in 0..STEPS {
-            let step = self.linear(&at).step(&at);
-            at = self.near(&(&at + step));
+            let (linear, before) = (self.linear(&at), self.squares(&at));
+            let step = linear.step(&at);
+            let shorter = |halved: i32| self.near(&(&at + &step * 0.5_f64.powi(halved)));
+            let Some(next) = (0..HALVED).map(shorter).find(|it| self.squares(it) < before) else {
+                break;
+            };
+            at = next;
         }
         at
     }
 
+    /// What [`Linear::step`] makes small: the squares, and those of the coordinates over [`PRIOR`].
+    fn squares(&self, at: &DVector<f64>) -> f64 {
+        self.linear(at).residuals.norm_squared() + at.norm_squared() / (PRIOR * PRIOR)
+    }
+
     /// The least squares where a coordinate is held.
-    pub(crate) fn held(&self, from: &DVector<f64>, number: usize, coordinate: f64) -> f64 {
+    fn held(&self, from: &DVector<f64>, number: usize, coordinate: f64) -> f64 {
         let mut at = from.clone();
         for _ in 0..STEPS {
             let change = coordinate - at[number];
@@ -391,9 +429,43 @@ impl<'a> Surface<'a> {
         (0..at.len()).all(|it| (low[it]..=high[it]).contains(&at[it]))
     }
 
-    /// The ends between which the surface was laid.
-    pub(crate) fn ends(&self, number: usize) -> [f64; 2] {
-        [self.region.low[number], self.region.high[number]]
+    /// The next region: around the best point, as far as the values are known.
+    fn next(
+        &self,
+        parameters: &[Parameter],
+        (at, deviations): (&DVector<f64>, &DVector<f64>),
+        wide: &[usize],
+    ) -> Region {
+        let moved = at - &self.region.center;
+        let spread = DVector::from_fn(at.len(), |it, _| {
+            let known_by = (KNOWN_BY * deviations[it]).max(moved[it].abs() / REACH);
+            known_by.clamp(LEAST / slope(&parameters[it], at[it]), END / REACH)
+        });
+        let mut next = Region::around(at.clone(), &spread);
+        for &number in wide {
+            let [low, high] = self.ends(at, number, GROWN);
+            // Once it was bent, and ends nowhere in reach: the next one reaches twice as far.
+            let was_bent = self.wide.contains(&number);
+            let reach = |distance: f64| 2.0 * if was_bent { distance.max(0.0) } else { END };
+            let (first, last) = (self.region.low[number], self.region.high[number]);
+            let low = low.unwrap_or_else(|| at[number] - reach(at[number] - first));
+            let high = high.unwrap_or_else(|| at[number] + reach(last - at[number]));
+            next.low[number] = next.low[number].max(low);
+            next.high[number] = next.high[number].min(high);
+        }
+        next
+    }
+
+    /// The coordinates at which the squares have grown by so much, low and high, while all others
+    /// follow; `None` where they do not as far as the surface reaches.
+    pub(crate) fn ends(&self, at: &DVector<f64>, number: usize, grown: f64) -> [Option<f64>; 2] {
+        let here = self.held(at, number, at[number]);
+        [(-1.0, &self.region.low), (1.0, &self.region.high)].map(|(side, ends)| {
+            // A point outside has no such end on that side.
+            let step = side * ((ends[number] - at[number]) * side).max(0.0) / f64::from(PLACES);
+            let place = |it: u32| at[number] + step * f64::from(it);
+            (1..=PLACES).map(place).find(|it| self.held(at, number, *it) - here > grown)
+        })
     }
 
     /// What chance makes of the coordinates of a drive, from the best ones: a move for what each
@@ -422,18 +494,6 @@ impl<'a> Surface<'a> {
             squares.sqrt().hypot(untold[number])
         })
     }
-}
-
-/// Pairs of these coordinates, squares first; at most half as many as there are points that no
-/// other term needs.
-fn pairs(wide: &[usize], points: usize) -> Vec<(usize, usize)> {
-    let squares = wide.iter().map(|it| (*it, *it));
-    let later = |(place, one): (usize, &usize)| {
-        let one = *one;
-        wide[place + 1..].iter().map(move |other| (one, *other)).collect::<Vec<_>>()
-    };
-    let products = wide.iter().enumerate().flat_map(later);
-    squares.chain(products).take(points / 2).collect()
 }
 
 /// Lays a surface through the values of one figure: its terms, what each point is off it (0 where
