@@ -18,9 +18,8 @@ const BEGINNINGS: usize = 3;
 const MISFIT: f64 = 2.0;
 /// ... and half of the figures are off by no more than this, or than half of them are known by.
 const ERROR: f64 = 0.01;
-
 /// A way that was left is taken up again if half of the figures are off by no more than this there:
-/// no further one leads to a drive that the twin cannot be.
+/// further surfaces do not help where no twin follows the drive.
 const RESUMED: f64 = 0.2;
 
 /// What the user may say of the search.
