@@ -92,7 +92,7 @@ pub const KEYS: [Key; 13] = [
     Key { name: "truth", title: "Figures and advice that an expert would sign.", claims: TRUTH },
     Key { name: "answer", title: "The answer first.", claims: ANSWER },
     Key { name: "drives", title: "Held against real drives.", claims: DRIVES },
-    Key { name: "fit", title: "Drives of today, by their numbers.", claims: FIT },
+    Key { name: "fit", title: "A twin of your own drive, and the drives of today.", claims: FIT },
 ];
 
 const FOUNDATION: &[ClaimRow] = &[

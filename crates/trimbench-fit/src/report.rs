@@ -7,7 +7,7 @@ use trimbench_ssd::{Origin, Profile, ProfileValue};
 
 use crate::error::FitError;
 use crate::interval::{Determined, Known, next_of, quantile};
-use crate::observed::{FigureName, Observations, TwinSession};
+use crate::observed::{FigureName, Observations, Observed, TwinSession};
 use crate::search::{Search, logarithm};
 use crate::twin::{Outside, SessionFigures, Twin, TwinPoint, settings_text};
 
@@ -19,6 +19,9 @@ const SEEDS: usize = 3;
 const CONTRADICTS: f64 = 4.0;
 /// ... if it is off by more than this, too.
 const NOTICED: f64 = 0.05;
+
+/// Why a figure was left out.
+const NO_FIGURE: &str = "the twin has no such figure above 0, or only with some values";
 
 /// What a figure was used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -140,21 +143,22 @@ impl Fit {
         let drawn: Vec<Vec<f64>> =
             (0..DRAWN).map(|_| known.drawn(search, &mut draws).iter().copied().collect()).collect();
         let mut figures = fitted_figures(known);
-        figures.extend(far_off(known, observations));
+        let mut left_out = observations.left_out.clone();
+        for figure in lacking(known, observations) {
+            match given(known, figure).filter(|off| !Search::is_near(*off)) {
+                Some(off) => {
+                    let twin = figure.value * off.exp();
+                    figures.push(FittedFigure::of(figure, twin, Use::TooFarOff));
+                }
+                None => left_out.push((figure.name.to_string(), NO_FIGURE.to_owned())),
+            }
+        }
         let aside: Vec<_> = observations.figures.iter().filter(|it| it.set_aside).collect();
         if !aside.is_empty() {
             let runs = runs(search, known, &drawn)?;
             figures.extend(aside.into_iter().filter_map(|it| {
                 let (twin, interval) = runs.figure(it.session, &it.name.figure)?;
-                Some(FittedFigure {
-                    name: it.name.to_string(),
-                    unit: it.unit.clone(),
-                    measured: Some(it.value),
-                    twin,
-                    interval,
-                    used: Use::SetAside,
-                    off: 0.0,
-                })
+                Some(FittedFigure { interval, ..FittedFigure::of(it, twin, Use::SetAside) })
             }));
         }
         let profile = profile_values(twin, &parameters, observations);
@@ -167,7 +171,7 @@ impl Fit {
             runs: search.runs(),
             error: known.error(),
             misfit: known.misfit,
-            left_out: left_out(known, observations),
+            left_out,
             drawn: drawn.iter().map(settings).collect(),
             parameters,
             figures,
@@ -244,6 +248,19 @@ impl Fit {
 }
 
 impl FittedFigure {
+    /// One that was measured, without interval.
+    fn of(figure: &Observed, twin: f64, used: Use) -> Self {
+        Self {
+            name: figure.name.to_string(),
+            unit: figure.unit.clone(),
+            measured: Some(figure.value),
+            twin,
+            interval: None,
+            used,
+            off: 0.0,
+        }
+    }
+
     /// Whether the values should give it: it was neither set aside nor predicted.
     pub fn counts(&self) -> bool {
         matches!(self.used, Use::Fitted | Use::TooFarOff)
@@ -274,17 +291,11 @@ fn parameter(
 }
 
 fn fitted_figures(known: &Known<'_>) -> Vec<FittedFigure> {
-    let of = |(at, figure): (usize, &&crate::Observed)| {
+    let of = |(at, figure): (usize, &&Observed)| {
         let logarithm = known.logarithms[at];
-        FittedFigure {
-            name: figure.name.to_string(),
-            unit: figure.unit.clone(),
-            measured: Some(figure.value),
-            twin: figure.value * logarithm.exp(),
-            interval: None,
-            used: Use::Fitted,
-            off: logarithm / known.surface.chances[at],
-        }
+        let off = logarithm / known.surface.chances[at];
+        let twin = figure.value * logarithm.exp();
+        FittedFigure { off, ..FittedFigure::of(figure, twin, Use::Fitted) }
     };
     known.surface.figures.iter().enumerate().map(of).collect()
 }
@@ -298,46 +309,17 @@ fn runs(search: &Search<'_>, known: &Known<'_>, drawn: &[Vec<f64>]) -> Result<Ru
     Ok(Runs { best: known.runs.clone(), drawn: search.run(&points)? })
 }
 
-/// The figures that no surface has since the twin's are too far off.
-fn far_off(known: &Known<'_>, observations: &Observations) -> Vec<FittedFigure> {
-    let of = |figure: &crate::Observed| {
-        let off = given(known, figure).filter(|off| !Search::is_near(*off))?;
-        Some(FittedFigure {
-            name: figure.name.to_string(),
-            unit: figure.unit.clone(),
-            measured: Some(figure.value),
-            twin: figure.value * off.exp(),
-            interval: None,
-            used: Use::TooFarOff,
-            off: 0.0,
-        })
-    };
-    lacking(known, observations).filter_map(of).collect()
-}
-
-/// What was not used: sessions, and figures that the twin lacks.
-fn left_out(known: &Known<'_>, observations: &Observations) -> Vec<(String, String)> {
-    let mut left_out = observations.left_out.clone();
-    for figure in lacking(known, observations) {
-        if given(known, figure).is_none_or(Search::is_near) {
-            let reason = "the twin has no such figure above 0, or only with some values";
-            left_out.push((figure.name.to_string(), reason.to_owned()));
-        }
-    }
-    left_out
-}
-
 /// The figures that the last surface has not, though they were not set aside.
 fn lacking<'b>(
     known: &'b Known<'_>,
     observations: &'b Observations,
-) -> impl Iterator<Item = &'b crate::Observed> {
+) -> impl Iterator<Item = &'b Observed> {
     let figures = observations.figures.iter().filter(|figure| !figure.set_aside);
     figures.filter(|figure| !known.surface.figures.iter().any(|used| used.name == figure.name))
 }
 
 /// ln(twin / measured) of a figure at the best point, by the first seed that gives it.
-fn given(known: &Known<'_>, figure: &crate::Observed) -> Option<f64> {
+fn given(known: &Known<'_>, figure: &Observed) -> Option<f64> {
     known.runs.iter().find_map(|sessions| logarithm(figure, sessions))
 }
 

@@ -3,11 +3,11 @@
 //! Two runs of a twin differ by chance, and the values of a drive cannot be known better than that
 //! allows. So points are spread around the best so far, each is run with a seed of its own, and a
 //! response surface is laid through what they gave (\[BOXW51\]): the logarithm of each figure is
-//! linear in the coordinates, and bent in those that are hardly known, alone and together. How far
-//! the points lie off it, by chance, steps and bends together, sets the weight of the figure. Where
+//! linear in the coordinates, and curved in those that are hardly known, alone and together. How
+//! far the points lie off it, by chance, steps and curvature, sets the weight of the figure. Where
 //! the twin cannot follow the figures, what it is off by does so, too.
 
-mod bend;
+mod basis;
 
 use nalgebra::{DMatrix, DVector, RowDVector};
 use trimbench_core::rng::Rng;
@@ -17,7 +17,7 @@ use crate::linear::{Linear, PRIOR};
 use crate::observed::Observed;
 use crate::parameter::Parameter;
 use crate::search::{Descended, Search, latin, typical};
-use bend::Bend;
+use basis::BasisFunction;
 
 /// Points for each coordinate: of a surface that may be the last, and while the way is looked for.
 const POINTS: usize = 6;
@@ -34,11 +34,11 @@ const LEAST: f64 = 0.01;
 /// The same later: so many times what the value is known by.
 const KNOWN_BY: f64 = 2.0;
 /// A coordinate that is known by less than this, or the logarithm of whose value is, or that lies
-/// nearer to an end than the other, is bent: it has further terms, alone and with each other.
+/// nearer to an end than the other, is curved: it has basis functions, alone and with others.
 const WIDE: f64 = 0.2;
 const NEAR_END: f64 = 0.8 * END;
-/// The next surface ends in a bent coordinate where the squares have grown by this: farther off
-/// the figures bend without telling anything.
+/// The next surface ends in a curved coordinate where the squares have grown by this: farther off
+/// the figures curve without telling anything.
 const GROWN: f64 = 9.0;
 /// Places at which a coordinate is held, from the best one to an end.
 const PLACES: u32 = 50;
@@ -86,7 +86,7 @@ impl Region {
     }
 
     /// Whether each side is at most so many times as long as that of the next one, and in what is
-    /// bent the value at its ends at most so many times as far outside.
+    /// curved the value at its ends at most so many times as far outside.
     fn is_within(
         &self,
         factor: f64,
@@ -112,9 +112,9 @@ pub(crate) struct Surface<'a> {
     pub(crate) figures: Vec<&'a Observed>,
     /// Coordinates that are hardly known.
     wide: Vec<usize>,
-    /// Terms that are not linear.
-    bent: Vec<Bend<'a>>,
-    /// For each figure: the logarithm at the middle, slopes, terms that are not linear.
+    /// Basis functions that are not linear.
+    curved: Vec<BasisFunction<'a>>,
+    /// For each figure: the logarithm at the middle, slopes, factors of the basis functions.
     terms: DMatrix<f64>,
     /// What each figure scatters by, by chance and by what is known of it.
     pub(crate) chances: DVector<f64>,
@@ -303,17 +303,17 @@ impl<'a> Surface<'a> {
         let Layout { region, points, wide, model_errors } = layout;
         let count = region.center.len();
         let ends = [&region.low, &region.high];
-        let bent = Bend::of(wide, search.twin.parameters(), ends, points - count - 1);
+        let curved = BasisFunction::of(wide, search.twin.parameters(), ends, points - count - 1);
         let shares = latin(points, count, rng);
         let place =
             |share: &DVector<f64>| &region.low + (&region.high - &region.low).component_mul(share);
         let places: Vec<DVector<f64>> = shares.iter().map(place).collect();
         let found = search.given(&search.with_own_seeds(&places))?;
-        let row = |place: &DVector<f64>| Self::row(place, &region.center, &bent);
+        let row = |place: &DVector<f64>| Self::row(place, &region.center, &curved);
         let rows: Vec<DVector<f64>> = places.iter().map(row).collect();
         let mut laid = Vec::new();
         for (number, figure) in search.figures.iter().enumerate() {
-            // On a way one that is far off leads astray: it bends as no other does.
+            // On a way one that is far off leads astray: it curves as no other does.
             let counts = |it: &f64| !model_errors.is_empty() || Search::is_near(*it);
             let values: Vec<Option<f64>> =
                 found.iter().map(|given| given[number].filter(counts)).collect();
@@ -344,29 +344,29 @@ impl<'a> Surface<'a> {
             figures: laid.iter().map(|it| it.figure).collect(),
             freedom: points - rows[0].len(),
             wide: wide.to_vec(),
-            bent,
+            curved,
             region,
         }))
     }
 
     /// The terms' factors at a point, where the middle is another.
-    fn row(at: &DVector<f64>, center: &DVector<f64>, bent: &[Bend<'_>]) -> DVector<f64> {
-        let bends = bent.iter().map(|bend| bend.value(at, center));
+    fn row(at: &DVector<f64>, center: &DVector<f64>, curved: &[BasisFunction<'_>]) -> DVector<f64> {
+        let values = curved.iter().map(|function| function.value(at, center));
         let apart = at - center;
         DVector::from_iterator(
-            1 + at.len() + bent.len(),
-            std::iter::once(1.0).chain(apart.iter().copied()).chain(bends),
+            1 + at.len() + curved.len(),
+            std::iter::once(1.0).chain(apart.iter().copied()).chain(values),
         )
     }
 
     /// The figures at a point, and how they change: in units of their scatter.
     pub(crate) fn linear(&self, at: &DVector<f64>) -> Linear {
         let center = &self.region.center;
-        let logarithms = &self.terms * Self::row(at, center, &self.bent);
+        let logarithms = &self.terms * Self::row(at, center, &self.curved);
         let mut jacobian = self.terms.columns(1, at.len()).into_owned();
-        for (place, bend) in self.bent.iter().enumerate() {
+        for (place, function) in self.curved.iter().enumerate() {
             let term = self.terms.column(1 + at.len() + place);
-            for (number, slope) in bend.slopes(at, center) {
+            for (number, slope) in function.slopes(at, center) {
                 let mut column = jacobian.column_mut(number);
                 column += term * slope;
             }
@@ -444,9 +444,9 @@ impl<'a> Surface<'a> {
         let mut next = Region::around(at.clone(), &spread);
         for &number in wide {
             let [low, high] = self.ends(at, number, GROWN);
-            // Once it was bent, and ends nowhere in reach: the next one reaches twice as far.
-            let was_bent = self.wide.contains(&number);
-            let reach = |distance: f64| 2.0 * if was_bent { distance.max(0.0) } else { END };
+            // Once it was curved, and ends nowhere in reach: the next one reaches twice as far.
+            let was_curved = self.wide.contains(&number);
+            let reach = |distance: f64| 2.0 * if was_curved { distance.max(0.0) } else { END };
             let (first, last) = (self.region.low[number], self.region.high[number]);
             let low = low.unwrap_or_else(|| at[number] - reach(at[number] - first));
             let high = high.unwrap_or_else(|| at[number] + reach(last - at[number]));

@@ -14,8 +14,8 @@ pub(super) const FIT: &[ClaimRow] = &[
               within 15 %; the sources of the campaign are unchanged, and two new drives hold as \
               well",
         tier: Tier::Campaign,
-        short: seconds(110),
-        full: seconds(400),
+        short: seconds(130),
+        full: seconds(330),
         measure: |context| safe::campaign::measure(context, &twins::CAMPAIGN, 1),
         read: |raw| safe::campaign::read(raw, &twins::CAMPAIGN),
     },
@@ -25,12 +25,12 @@ pub(super) const FIT: &[ClaimRow] = &[
         bar: "six drives of [S0] from the three published figures of each, begun at other values: \
               each value within 2 % of the profile's, or its interval holds that, and at least 48 \
               of the 54 predictions of `kernels.5` miss no bar; four drives of [SSDIQ] from one \
-              uniform run each, on 4 GiB: the worst course of `drives.1` that is predicted is at \
-              most 0.01 farther off than with the profile's values (short form: one value of \
-              `vendor2`)",
+              uniform run each, on 4 or 8 GiB: the worst course of `drives.1` that is predicted \
+              is at most 0.01 farther off than with the profile's values (short form: one value \
+              of `vendor2`)",
         tier: Tier::Evidence,
-        short: seconds(45),
-        full: seconds(1_080),
+        short: seconds(70),
+        full: seconds(1_440),
         measure: fit::named::measure,
         read: fit::named::read,
     },
@@ -42,8 +42,8 @@ pub(super) const FIT: &[ClaimRow] = &[
               drive within 0.15 of the review's; after half and twice the rest in order; a fit \
               finds the value within a factor of 1.5 on a smaller scaling",
         tier: Tier::Acceptance(&[]),
-        short: seconds(15),
-        full: seconds(120),
+        short: seconds(8),
+        full: seconds(80),
         measure: fit::client::measure,
         read: fit::client::read,
     },
@@ -56,8 +56,8 @@ pub(super) const FIT: &[ClaimRow] = &[
               all; a drive of 61.44 TB with units of 64 KiB takes at most 10 GiB, and the dry run \
               announces its memory and that of 256 TB",
         tier: Tier::Acceptance(&[]),
-        short: seconds(45),
-        full: seconds(330),
+        short: seconds(10),
+        full: seconds(130),
         measure: fit::units::measure,
         read: fit::units::read,
     },
@@ -68,8 +68,8 @@ pub(super) const FIT: &[ClaimRow] = &[
               second and write amplification within 3 % of the real drive's, with intervals; \
               write amplification at 7 to 60 % over-provisioning within 0.5 % of the closed form",
         tier: Tier::Tests("crates/trimbench/tests/cli/fit.rs"),
-        short: seconds(45),
-        full: seconds(250),
+        short: seconds(42),
+        full: seconds(200),
         measure: fit::what_if::measure,
         read: fit::what_if::read,
     },

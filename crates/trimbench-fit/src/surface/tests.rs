@@ -6,15 +6,15 @@ fn parameters() -> Vec<Parameter> {
 }
 
 #[test]
-fn a_surface_is_laid_through_what_is_linear_and_bent_and_what_is_off_it_is_told() {
+fn a_surface_is_laid_through_what_is_linear_and_curved_and_what_is_off_it_is_told() {
     let parameters = parameters();
     let shares = latin(30, 2, &mut Rng::new(3));
     let center = DVector::zeros(2);
     let ends = [DVector::from_element(2, -1.0), DVector::from_element(2, 1.0)];
-    let bent = Bend::of(&[1], &parameters, [&ends[0], &ends[1]], 30);
+    let curved = BasisFunction::of(&[1], &parameters, [&ends[0], &ends[1]], 30);
     let at = |share: &DVector<f64>| share.map(|it| 2.0 * it - 1.0);
     let rows: Vec<DVector<f64>> =
-        shares.iter().map(|share| Surface::row(&at(share), &center, &bent)).collect();
+        shares.iter().map(|share| Surface::row(&at(share), &center, &curved)).collect();
     let expected = [0.5, -2.0, 3.0, 0.25, 0.75];
     let value = |row: &DVector<f64>| row.iter().zip(expected).map(|(it, term)| it * term).sum();
     let mut values: Vec<Option<f64>> = rows.iter().map(|row| Some(value(row))).collect();
@@ -34,25 +34,27 @@ fn a_surface_is_laid_through_what_is_linear_and_bent_and_what_is_off_it_is_told(
 }
 
 #[test]
-fn what_is_hardly_known_bends_alone_and_together_as_far_as_the_points_go() {
+fn what_is_hardly_known_curves_alone_and_together_as_far_as_the_points_go() {
     let parameters = parameters();
     let ends = [DVector::from_element(3, -1.0), DVector::from_element(3, 1.0)];
-    let bent = |wide: &[usize], points| Bend::of(wide, &parameters, [&ends[0], &ends[1]], points);
-    let is_product = |bend: &Bend<'_>| matches!(bend, Bend::Product(0, 2));
-    assert_eq!(bent(&[0, 2], 20).len(), 5);
-    assert!(is_product(&bent(&[0, 2], 20)[4]));
-    assert_eq!(bent(&[0, 2], 9).len(), 4);
-    assert!(!bent(&[0, 2], 9).iter().any(is_product));
-    assert!(bent(&[], 20).is_empty());
+    let curved =
+        |wide: &[usize], points| BasisFunction::of(wide, &parameters, [&ends[0], &ends[1]], points);
+    let is_product =
+        |function: &BasisFunction<'_>| matches!(function, BasisFunction::Product(0, 2));
+    assert_eq!(curved(&[0, 2], 20).len(), 5);
+    assert!(is_product(&curved(&[0, 2], 20)[4]));
+    assert_eq!(curved(&[0, 2], 9).len(), 4);
+    assert!(!curved(&[0, 2], 9).iter().any(is_product));
+    assert!(curved(&[], 20).is_empty());
 }
 
 #[test]
-fn a_time_that_adds_to_others_is_no_bend_but_a_line() {
+fn a_time_that_adds_to_others_is_not_curved() {
     // ln(1 + v / 100 us) over a range of three decades: off by less than a tenth of what the best
     // parabola is.
     let parameters = parameters();
     let (low, high) = (DVector::from_element(3, -3.0), DVector::from_element(3, -0.5));
-    let bent = Bend::of(&[2], &parameters, [&low, &high], 30);
+    let curved = BasisFunction::of(&[2], &parameters, [&low, &high], 30);
     let shares = latin(30, 3, &mut Rng::new(5));
     let places: Vec<DVector<f64>> =
         shares.iter().map(|share| &low + (&high - &low).component_mul(share)).collect();
@@ -60,7 +62,7 @@ fn a_time_that_adds_to_others_is_no_bend_but_a_line() {
         places.iter().map(|at| Some((parameters[2].value(at[2]) / 1e5).ln_1p())).collect();
     let off = |rows: Vec<DVector<f64>>| lay(&rows, &values).unwrap().2;
     let center = DVector::from_element(3, -1.75);
-    let ours = off(places.iter().map(|at| Surface::row(at, &center, &bent)).collect());
+    let ours = off(places.iter().map(|at| Surface::row(at, &center, &curved)).collect());
     let parabola = |at: &DVector<f64>| DVector::from_vec(vec![1.0, at[2], at[2] * at[2]]);
     let theirs = off(places.iter().map(parabola).collect());
     assert!(ours < 0.1 * theirs, "{ours} {theirs}");
@@ -70,14 +72,14 @@ fn a_time_that_adds_to_others_is_no_bend_but_a_line() {
 fn the_slopes_of_a_surface_are_those_of_its_terms() {
     let (parameters, wide, count) = (parameters(), [0, 2], 3);
     let ends = [DVector::from_element(3, -1.0), DVector::from_element(3, 1.0)];
-    let bent = Bend::of(&wide, &parameters, [&ends[0], &ends[1]], 20);
-    let terms = DMatrix::from_fn(1, 1 + count + bent.len(), |_, term| 0.3 + term as f64);
+    let curved = BasisFunction::of(&wide, &parameters, [&ends[0], &ends[1]], 20);
+    let terms = DMatrix::from_fn(1, 1 + count + curved.len(), |_, term| 0.3 + term as f64);
     let center = DVector::from_vec(vec![0.1, -0.2, 0.4]);
     let surface = Surface {
         region: Region::around(center.clone(), &DVector::from_element(count, 1.0)),
         figures: Vec::new(),
         wide: wide.to_vec(),
-        bent: bent.clone(),
+        curved: curved.clone(),
         terms: terms.clone(),
         chances: DVector::from_element(1, 0.5),
         scales: DVector::from_element(1, 0.5),
@@ -86,7 +88,7 @@ fn the_slopes_of_a_surface_are_those_of_its_terms() {
         freedom: 1,
     };
     let at = DVector::from_vec(vec![0.7, 0.3, -0.5]);
-    let value = |at: &DVector<f64>| (&terms * Surface::row(at, &center, &bent))[0] / 0.5;
+    let value = |at: &DVector<f64>| (&terms * Surface::row(at, &center, &curved))[0] / 0.5;
     for number in 0..count {
         let moved = |by: f64| {
             let mut moved = at.clone();
@@ -109,7 +111,7 @@ fn what_no_value_gives_has_its_least_squares_where_no_other_place_has_less() {
         region: Region { center: one(0.0), low: ends[0].clone(), high: ends[1].clone() },
         figures: Vec::new(),
         wide: vec![0],
-        bent: Bend::of(&[0], parameter, [&ends[0], &ends[1]], 30),
+        curved: BasisFunction::of(&[0], parameter, [&ends[0], &ends[1]], 30),
         terms: DMatrix::from_row_slice(1, 4, &[0.02, 0.0, 2.0, 0.0]),
         chances: one(0.01),
         scales: one(0.01),
@@ -140,7 +142,7 @@ fn a_value_is_known_no_better_than_its_figure() {
             region: Region::around(DVector::zeros(1), &DVector::from_element(1, 1.0)),
             figures: vec![figure],
             wide: Vec::new(),
-            bent: Vec::new(),
+            curved: Vec::new(),
             terms: DMatrix::from_row_slice(1, 2, &[0.0, slope]),
             chances: DVector::from_element(1, figure.known_to().hypot(scatter)),
             scales: DVector::from_element(1, figure.known_to().hypot(scatter)),

@@ -1,6 +1,8 @@
 //! The method's parameters: those of `PostMark`, under its names, and the number of repetitions.
 
-use trimbench_core::settings::{default_to, one_of, or_word, presets, true_false, within, yes_no};
+use trimbench_core::settings::{
+    Named, default_to, named, one_of, or_word, presets, true_false, within, yes_no,
+};
 use trimbench_core::{Bytes, Nanos, Payload, Stream, settings};
 
 use super::generator::{Forecast, Settings, size_from};
@@ -9,6 +11,24 @@ use super::variants::Variant;
 /// Whether it is mounted with `discard`, a run each.
 const MOUNTS: &[(&str, &[bool])] =
     &[("both", &[false, true]), ("discard", &[true]), ("nodiscard", &[false])];
+
+/// In what the repetitions on newly made filesystems differ, beside what the machine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vary {
+    /// In their seeds and start states in virtual time, else in nothing.
+    Auto,
+    /// Each has the seed after that of the one before, and a start state of its own.
+    Yes,
+    /// Each has a seed drawn from that of the run, and a start state of its own.
+    Drawn,
+    /// In nothing.
+    No,
+}
+
+impl Named for Vary {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("auto", Self::Auto), ("yes", Self::Yes), ("drawn", Self::Drawn), ("no", Self::No)];
+}
 
 /// Less is not enough for the program itself.
 const MEMORY_LEAST: Bytes = Bytes::mib(32);
@@ -48,10 +68,9 @@ settings! {
         pub settle: Nanos = "settle", default_to("0s"),
             within(Nanos::ZERO, Nanos::from_secs(24 * 3_600));
         /// on newly made filesystems: `yes`: repetition k uses `seed` + k - 1, and an emulated
-        /// drive its k-th start state; `no`; `auto`: yes in virtual time, where repetitions would
-        /// otherwise be copies
-        pub vary: Option<bool> = "vary", default_to("auto"),
-            one_of(&[("auto", None), ("yes", Some(true)), ("no", Some(false))]);
+        /// drive its k-th start state; `drawn`: the same with seeds drawn from `--seed`; `no`;
+        /// `auto`: yes in virtual time, where repetitions would otherwise be copies
+        pub vary: Vary = "vary", default_to("auto"), named();
     } with {
         /// On filesystems made anew: which mount options and bufferings, in the order of \[S0\].
         pub variants: Vec<Variant> = variants(mounts, both_bufferings, buffered);

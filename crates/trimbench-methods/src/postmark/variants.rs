@@ -3,12 +3,13 @@
 //! Each run gets a filesystem of its own. Runs are interleaved, the order reversed in every other
 //! repetition (A B B A), so that drift does not look like an effect. Source: \[S0\].
 
+use trimbench_core::rng::Rng;
 use trimbench_core::{
     Bytes, Clock, DiscardMode, FilesystemSpec, Instant, Nanos, Provisioner, Support,
 };
 
 use super::generator::Forecast;
-use super::options::Postmark;
+use super::options::{Postmark, Vary};
 use super::session::REPETITION;
 use trimbench_engine::{ASSUMED_RATE, Method as _, MethodError, MethodSession, Runner, check_fit};
 
@@ -78,6 +79,12 @@ impl Postmark {
     }
 }
 
+/// The same for all variants of a repetition, whichever of them an earlier run has done.
+fn drawn_seed(rng: &Rng, repetition: u32) -> u32 {
+    let bits = rng.split(&format!("seed-{repetition}")).bits();
+    u32::try_from(bits >> 32).expect("32 bits are left")
+}
+
 /// Runs the method on filesystems made for it.
 pub(super) fn run(
     method: &Postmark,
@@ -93,7 +100,11 @@ pub(super) fn run(
         return Err(MethodError::Unfit { reason: reason.to_owned() });
     }
     let is_virtual = capabilities.clock == Clock::Virtual;
-    let vary = method.vary.unwrap_or(is_virtual);
+    let vary = match method.vary {
+        Vary::Auto => is_virtual,
+        Vary::Yes | Vary::Drawn => true,
+        Vary::No => false,
+    };
     // In virtual time equal repetitions are copies of each other.
     let repetitions = if is_virtual && !vary { 1 } else { method.repetitions };
     let runs: Vec<(u32, Variant, String)> = method
@@ -111,10 +122,10 @@ pub(super) fn run(
             continue;
         }
         session.announce(&id, now);
-        let seed = if vary {
-            method.settings.seed.wrapping_add(repetition - 1)
-        } else {
-            method.settings.seed
+        let seed = match method.vary {
+            Vary::Drawn => drawn_seed(session.rng, repetition),
+            _ if vary => method.settings.seed.wrapping_add(repetition - 1),
+            _ => method.settings.seed,
         };
         let varied = method.with_seed(seed).with_buffering(variant.buffered);
         let start_state = (is_virtual && vary).then_some(repetition);

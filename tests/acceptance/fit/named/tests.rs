@@ -35,7 +35,7 @@ fn a_value_that_the_profile_lacks_is_an_error() {
 #[test]
 fn the_values_begin_elsewhere_and_within_their_ranges() {
     let drives = VENDORS.into_iter().map(|drive| (drive, free_of_vendor(drive, Form::Full)));
-    let named = NAMED.into_iter().map(|(drive, values)| (drive, &OF_NAMED[..values]));
+    let named = NAMED.into_iter().map(|(drive, values, _)| (drive, &OF_NAMED[..values]));
     for (drive, free) in drives.chain(named) {
         let known = Profile::built_in(drive).unwrap();
         for (key, range, begin) in free {

@@ -146,6 +146,18 @@ fn repetitions_in_virtual_time_differ_as_declared_or_there_is_one() {
 }
 
 #[test]
+fn drawn_seeds_are_one_for_a_repetition_and_the_same_when_it_goes_on() {
+    let drawn = method(&[("vary", "drawn"), ("repetitions", "2"), ("bufferings", "one")]);
+    let whole = session(&drawn, &mut Shelf::new(Clock::Virtual), Vec::new()).unwrap();
+    let seeds = parameters(&whole, SEED);
+    let [first, second] = [seeds[0], seeds[2]];
+    assert_eq!(seeds, [first, first, second, second]);
+    assert!(first != second && first != Some(42.0), "{first:?}, {second:?}");
+    let resumed = session(&drawn, &mut Shelf::new(Clock::Wall), whole.steps[..1].to_vec()).unwrap();
+    assert_eq!(parameters(&resumed, SEED), seeds);
+}
+
+#[test]
 fn what_is_done_is_not_done_again() {
     let all = method(&[("repetitions", "1")]);
     let whole = session(&all, &mut Shelf::new(Clock::Wall), Vec::new()).unwrap();

@@ -1,12 +1,12 @@
-//! Terms of a surface that are not linear in the coordinates.
+//! Basis functions of a surface that are not linear in the coordinates.
 
 use nalgebra::DVector;
 
 use crate::parameter::Parameter;
 
-/// A term.
+/// What a factor of the surface is multiplied by.
 #[derive(Clone, Debug)]
-pub(super) enum Bend<'a> {
+pub(super) enum BasisFunction<'a> {
     /// The value itself, or its inverse, over its greatest in the region: what adds to a time that
     /// others make, or bounds a rate beside others, is linear in one of them, however wide the
     /// region. Unlike a power of the coordinate it has no second extremum for a search to end in.
@@ -16,16 +16,16 @@ pub(super) enum Bend<'a> {
         parameter: &'a Parameter,
         /// The value's power: 1 or -1.
         power: f64,
-        /// The logarithm of the value where the term is 1.
+        /// The logarithm of the value where the function is 1.
         over: f64,
     },
     /// Two coordinates, as far as they are from the middle.
     Product(usize, usize),
 }
 
-impl<'a> Bend<'a> {
+impl<'a> BasisFunction<'a> {
     /// Those of these coordinates in a region: each alone, then one with another; at most half as
-    /// many as there are points that no other term needs.
+    /// many as there are points that no linear term needs.
     pub(super) fn of(
         wide: &[usize],
         parameters: &'a [Parameter],
@@ -50,7 +50,7 @@ impl<'a> Bend<'a> {
         alone.chain(pairs).take(points / 2).collect()
     }
 
-    /// The term at a point, where the middle is another.
+    /// Its value at a point, where the middle is another.
     pub(super) fn value(&self, at: &DVector<f64>, center: &DVector<f64>) -> f64 {
         match self {
             Self::Value { number, parameter, power, over } => {
