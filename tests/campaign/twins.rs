@@ -41,6 +41,7 @@ const SOURCES: &[&str] = &[
     "crates/trimbench-fit/src/search.rs",
     "crates/trimbench-fit/src/surface.rs",
     "crates/trimbench-fit/src/surface/basis.rs",
+    "crates/trimbench-fit/src/surface/least_squares.rs",
     "crates/trimbench-fit/src/twin.rs",
     "crates/trimbench-ssd/src/",
 ];

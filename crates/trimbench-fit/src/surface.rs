@@ -3,11 +3,13 @@
 //! Two runs of a twin differ by chance, and the values of a drive cannot be known better than that
 //! allows. So points are spread around the best so far, each is run with a seed of its own, and a
 //! response surface is laid through what they gave (\[BOXW51\]): the logarithm of each figure is
-//! linear in the coordinates, and curved in those that are hardly known, alone and together. How
-//! far the points lie off it, by chance, steps and curvature, sets the weight of the figure. Where
-//! the twin cannot follow the figures, what it is off by does so, too.
+//! linear in the coordinates, and curved in those that are hardly known, alone and together, unless
+//! chance explains as much: then the figure tells nothing of them. How far the points lie off it,
+//! by chance, steps and curvature, sets the weight of the figure. Where the twin cannot follow the
+//! figures, what it is off by does so, too.
 
 mod basis;
+mod least_squares;
 
 use nalgebra::{DMatrix, DVector, RowDVector};
 use trimbench_core::rng::Rng;
@@ -18,6 +20,7 @@ use crate::observed::Observed;
 use crate::parameter::Parameter;
 use crate::search::{Descended, Search, latin, typical};
 use basis::BasisFunction;
+use least_squares::lay;
 
 /// Points for each coordinate: of a surface that may be the last, and while the way is looked for.
 const POINTS: usize = 6;
@@ -65,8 +68,6 @@ const MEDIAN_OF_NORMAL: f64 = 0.6745;
 const HUBER: f64 = 1.345;
 /// How wide the surface is around what comes nearest where the twin cannot follow the figures.
 const TOLERANT: f64 = 2.0 * FIRST;
-/// Figures that so many of the points lack are not fitted to: a tenth.
-const LACKING: usize = 10;
 
 /// Where points are spread.
 #[derive(Clone, Debug)]
@@ -311,13 +312,17 @@ impl<'a> Surface<'a> {
         let found = search.given(&search.with_own_seeds(&places))?;
         let row = |place: &DVector<f64>| Self::row(place, &region.center, &curved);
         let rows: Vec<DVector<f64>> = places.iter().map(row).collect();
+        let doubtful: Vec<usize> =
+            wide.iter().map(|it| 1 + it).chain(1 + count..1 + count + curved.len()).collect();
         let mut laid = Vec::new();
         for (number, figure) in search.figures.iter().enumerate() {
             // On a way one that is far off leads astray: it curves as no other does.
             let counts = |it: &f64| !model_errors.is_empty() || Search::is_near(*it);
             let values: Vec<Option<f64>> =
                 found.iter().map(|given| given[number].filter(counts)).collect();
-            let Some((terms, scatter, deviation)) = lay(&rows, &values) else { continue };
+            let Some((terms, scatter, deviation)) = lay(&rows, &values, &doubtful) else {
+                continue;
+            };
             let chance = deviation * (1.0 + rows[0].len() as f64 / points as f64).sqrt();
             laid.push(Laid {
                 figure,
@@ -494,26 +499,6 @@ impl<'a> Surface<'a> {
             squares.sqrt().hypot(untold[number])
         })
     }
-}
-
-/// Lays a surface through the values of one figure: its terms, what each point is off it (0 where
-/// it has no value), and the standard deviation of that.
-fn lay(rows: &[DVector<f64>], values: &[Option<f64>]) -> Option<(DVector<f64>, DVector<f64>, f64)> {
-    let given: Vec<usize> = (0..rows.len()).filter(|it| values[*it].is_some()).collect();
-    if (rows.len() - given.len()) * LACKING > rows.len() {
-        return None;
-    }
-    let matrix = DMatrix::from_fn(given.len(), rows[0].len(), |it, term| rows[given[it]][term]);
-    let right = DVector::from_fn(given.len(), |it, _| values[given[it]].unwrap_or_default());
-    let terms = matrix.clone().svd(true, true).solve(&right, 1e-12).ok()?;
-    let off = right - matrix * &terms;
-    let mut scatter = DVector::zeros(rows.len());
-    for (place, number) in given.iter().enumerate() {
-        scatter[*number] = off[place];
-    }
-    let freedom = given.len().saturating_sub(rows[0].len()).max(1);
-    let deviation = (off.norm_squared() / freedom as f64).sqrt();
-    Some((terms, scatter, deviation))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ fn a_surface_is_laid_through_what_is_linear_and_curved_and_what_is_off_it_is_tol
     let expected = [0.5, -2.0, 3.0, 0.25, 0.75];
     let value = |row: &DVector<f64>| row.iter().zip(expected).map(|(it, term)| it * term).sum();
     let mut values: Vec<Option<f64>> = rows.iter().map(|row| Some(value(row))).collect();
-    let (terms, _, deviation) = lay(&rows, &values).unwrap();
+    let (terms, _, deviation) = lay(&rows, &values, &[]).unwrap();
     for (term, expected) in terms.iter().zip(expected) {
         assert!((term - expected).abs() < 1e-6, "{terms}");
     }
@@ -26,11 +26,11 @@ fn a_surface_is_laid_through_what_is_linear_and_curved_and_what_is_off_it_is_tol
     // One that lacks says nothing, one that is off is the farthest; many that lack are too many.
     values[4] = None;
     values[7] = values[7].map(|it| it + 0.5);
-    let (_, scatter, deviation) = lay(&rows, &values).unwrap();
+    let (_, scatter, deviation) = lay(&rows, &values, &[]).unwrap();
     assert_eq!(scatter.iamax(), 7);
     assert!(scatter[4] == 0.0 && deviation > 0.05, "{deviation}");
     values[..4].fill(None);
-    assert!(lay(&rows, &values).is_none());
+    assert!(lay(&rows, &values, &[]).is_none());
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_time_that_adds_to_others_is_not_curved() {
         shares.iter().map(|share| &low + (&high - &low).component_mul(share)).collect();
     let values: Vec<Option<f64>> =
         places.iter().map(|at| Some((parameters[2].value(at[2]) / 1e5).ln_1p())).collect();
-    let off = |rows: Vec<DVector<f64>>| lay(&rows, &values).unwrap().2;
+    let off = |rows: Vec<DVector<f64>>| lay(&rows, &values, &[]).unwrap().2;
     let center = DVector::from_element(3, -1.75);
     let ours = off(places.iter().map(|at| Surface::row(at, &center, &curved)).collect());
     let parabola = |at: &DVector<f64>| DVector::from_vec(vec![1.0, at[2], at[2] * at[2]]);
