@@ -3,10 +3,10 @@
 //! Two runs of a twin differ by chance, and the values of a drive cannot be known better than that
 //! allows. So points are spread around the best so far, each is run with a seed of its own, and a
 //! response surface is laid through what they gave (\[BOXW51\]): the logarithm of each figure is
-//! linear in the coordinates, and curved in those that are hardly known, alone and together, unless
-//! chance explains as much: then the figure tells nothing of them. How far the points lie off it,
-//! by chance, steps and curvature, sets the weight of the figure. Where the twin cannot follow the
-//! figures, what it is off by does so, too.
+//! linear in the coordinates, and curved in those that are hardly known, alone and together. Terms
+//! of the latter that are not significant are left out. How far the points lie off it, by chance,
+//! steps and curvature, sets the weight of the figure. Where the twin cannot follow the figures,
+//! what it is off by does so, too.
 
 mod basis;
 mod least_squares;

@@ -21,7 +21,7 @@ pub use analysis::analyse;
 pub use formulas::{ImportError, Imported, Times, metrics, terse_1_51};
 pub use generator::{Counts, Forecast, Generator, PostmarkOperation, PostmarkPhase, Settings};
 pub use metrics::{DELETION_ALONE, METRICS, PostmarkMetric};
-pub use options::{Postmark, Vary};
+pub use options::{Postmark, RepetitionVariation};
 pub use variants::Variant;
 
 use std::fmt::Write as _;
@@ -135,7 +135,8 @@ impl Method for Postmark {
             self.with_seed(seed).forecast.counts.bytes_written
         });
         let varied = varied.fold(0, u64::saturating_add);
-        let written = if self.vary == Vary::No { written } else { written.max(Bytes(varied)) };
+        let written =
+            if self.vary == RepetitionVariation::No { written } else { written.max(Bytes(varied)) };
         let variants = self.variants.len() as u64;
         Demand { written: Bytes(written.0.saturating_mul(variants)), time: time.times(variants) }
     }

@@ -1,8 +1,8 @@
 //! The surface of one figure: least squares through what the points gave.
 //!
-//! Through 46 figures that do not change with a value, chance lays 46 slopes, and together they
-//! would say more of it than a figure that does. So a value that is hardly known has terms in a
-//! figure only where they explain more of it than chance would.
+//! A line fitted to noise has a slope, too. The random slopes of dozens of figures that do not
+//! depend on a value add up, and would pass for information about it. So terms of a value that is
+//! hardly known are kept in a figure's surface only if they are significant (backward elimination).
 
 use nalgebra::{DMatrix, DVector};
 use statrs::distribution::{ContinuousCDF as _, FisherSnedecor};
@@ -11,12 +11,12 @@ use super::FLOOR;
 
 /// Figures that so many of the points lack are not fitted to: a tenth.
 const LACKING: usize = 10;
-/// A term is kept if chance would explain as much with this probability, at the most: that of
-/// three standard deviations. Where no figure changes with a value, hardly a term stays.
-const BY_CHANCE: f64 = 0.003;
+/// Significance level: a term with a greater p-value is left out. It is that of three standard
+/// deviations, so that even of a hundred terms that explain nothing hardly one stays.
+const SIGNIFICANCE: f64 = 0.003;
 
-/// A surface of some of the terms.
-struct Solved {
+/// A least-squares fit of some of the terms.
+struct LeastSquares {
     /// Which terms it has.
     used: Vec<usize>,
     /// Their factors.
@@ -25,7 +25,7 @@ struct Solved {
     off: DVector<f64>,
 }
 
-impl Solved {
+impl LeastSquares {
     fn of(matrix: &DMatrix<f64>, right: &DVector<f64>, used: Vec<usize>) -> Option<Self> {
         let columns = matrix.select_columns(&used);
         let factors = columns.clone().svd(true, true).solve(right, 1e-12).ok()?;
@@ -42,9 +42,8 @@ impl Solved {
         (self.off.norm_squared() / self.freedom() as f64).sqrt()
     }
 
-    /// How probable it is that by chance one further term explains as much as that of `all` which
-    /// this has not: an F-test.
-    fn probability(&self, all: &Self) -> f64 {
+    /// The p-value (F-test) of the one term that `all` has and this has not.
+    fn p_value(&self, all: &Self) -> f64 {
         let explained = (self.off.norm_squared() - all.off.norm_squared()).max(0.0);
         let chance = all.deviation().max(FLOOR).powi(2);
         let test = FisherSnedecor::new(1.0, all.freedom() as f64).expect("both are above 0");
@@ -53,9 +52,9 @@ impl Solved {
 }
 
 /// Lays a surface through the values of one figure: its terms, what each point is off it (0 where
-/// it has no value), and the standard deviation of that. Of the `doubtful` terms the one that
-/// explains the least is left out, as long as chance explains as much; its factor is 0. `None` if
-/// too many points have no value.
+/// it has no value), and the standard deviation of that. Of the `doubtful` terms the least
+/// significant is left out until all are significant; the factor of such a term is 0. `None` if too
+/// many points have no value.
 pub(super) fn lay(
     rows: &[DVector<f64>],
     values: &[Option<f64>],
@@ -68,17 +67,17 @@ pub(super) fn lay(
     let count = rows[0].len();
     let matrix = DMatrix::from_fn(given.len(), count, |it, term| rows[given[it]][term]);
     let right = DVector::from_fn(given.len(), |it, _| values[given[it]].unwrap_or_default());
-    let mut solved = Solved::of(&matrix, &right, (0..count).collect())?;
+    let mut solved = LeastSquares::of(&matrix, &right, (0..count).collect())?;
     loop {
         let without = |term: &usize| {
             let used = solved.used.iter().copied().filter(|it| it != term).collect();
-            let fewer = Solved::of(&matrix, &right, used)?;
-            Some((fewer.probability(&solved), fewer))
+            let fewer = LeastSquares::of(&matrix, &right, used)?;
+            Some((fewer.p_value(&solved), fewer))
         };
         let left = doubtful.iter().filter(|term| solved.used.contains(term));
         let least = left.filter_map(without).max_by(|one, two| one.0.total_cmp(&two.0));
         match least {
-            Some((probability, fewer)) if probability > BY_CHANCE => solved = fewer,
+            Some((p_value, fewer)) if p_value > SIGNIFICANCE => solved = fewer,
             _ => break,
         }
     }

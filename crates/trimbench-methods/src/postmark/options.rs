@@ -14,18 +14,18 @@ const MOUNTS: &[(&str, &[bool])] =
 
 /// In what the repetitions on newly made filesystems differ, beside what the machine does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vary {
+pub enum RepetitionVariation {
     /// In their seeds and start states in virtual time, else in nothing.
     Auto,
-    /// Each has the seed after that of the one before, and a start state of its own.
+    /// Each has the seed after that of the one before, and an emulated drive another start state.
     Yes,
-    /// Each has a seed drawn from that of the run, and a start state of its own.
+    /// The same with seeds drawn from that of the run.
     Drawn,
     /// In nothing.
     No,
 }
 
-impl Named for Vary {
+impl Named for RepetitionVariation {
     const NAMES: &'static [(&'static str, Self)] =
         &[("auto", Self::Auto), ("yes", Self::Yes), ("drawn", Self::Drawn), ("no", Self::No)];
 }
@@ -70,7 +70,7 @@ settings! {
         /// on newly made filesystems: `yes`: repetition k uses `seed` + k - 1, and an emulated
         /// drive its k-th start state; `drawn`: the same with seeds drawn from `--seed`; `no`;
         /// `auto`: yes in virtual time, where repetitions would otherwise be copies
-        pub vary: Vary = "vary", default_to("auto"), named();
+        pub vary: RepetitionVariation = "vary", default_to("auto"), named();
     } with {
         /// On filesystems made anew: which mount options and bufferings, in the order of \[S0\].
         pub variants: Vec<Variant> = variants(mounts, both_bufferings, buffered);

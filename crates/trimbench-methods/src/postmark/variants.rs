@@ -9,7 +9,7 @@ use trimbench_core::{
 };
 
 use super::generator::Forecast;
-use super::options::{Postmark, Vary};
+use super::options::{Postmark, RepetitionVariation};
 use super::session::REPETITION;
 use trimbench_engine::{ASSUMED_RATE, Method as _, MethodError, MethodSession, Runner, check_fit};
 
@@ -79,7 +79,8 @@ impl Postmark {
     }
 }
 
-/// The same for all variants of a repetition, whichever of them an earlier run has done.
+/// A repetition's seed of `PostMark`, drawn from the run's: it depends on nothing else, so that all
+/// variants have the same one, also after a resumption.
 fn drawn_seed(rng: &Rng, repetition: u32) -> u32 {
     let bits = rng.split(&format!("seed-{repetition}")).bits();
     u32::try_from(bits >> 32).expect("32 bits are left")
@@ -101,9 +102,9 @@ pub(super) fn run(
     }
     let is_virtual = capabilities.clock == Clock::Virtual;
     let vary = match method.vary {
-        Vary::Auto => is_virtual,
-        Vary::Yes | Vary::Drawn => true,
-        Vary::No => false,
+        RepetitionVariation::Auto => is_virtual,
+        RepetitionVariation::Yes | RepetitionVariation::Drawn => true,
+        RepetitionVariation::No => false,
     };
     // In virtual time equal repetitions are copies of each other.
     let repetitions = if is_virtual && !vary { 1 } else { method.repetitions };
@@ -123,7 +124,7 @@ pub(super) fn run(
         }
         session.announce(&id, now);
         let seed = match method.vary {
-            Vary::Drawn => drawn_seed(session.rng, repetition),
+            RepetitionVariation::Drawn => drawn_seed(session.rng, repetition),
             _ if vary => method.settings.seed.wrapping_add(repetition - 1),
             _ => method.settings.seed,
         };
