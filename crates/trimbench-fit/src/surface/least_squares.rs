@@ -19,9 +19,9 @@ const SIGNIFICANCE: f64 = 0.003;
 struct LeastSquares {
     /// Which terms it has.
     used: Vec<usize>,
-    /// Their factors.
+    /// Their coefficients.
     factors: DVector<f64>,
-    /// What each point is off it.
+    /// The residual of each point.
     off: DVector<f64>,
 }
 
@@ -33,7 +33,7 @@ impl LeastSquares {
         Some(Self { used, factors, off })
     }
 
-    /// Points less terms; at least 1.
+    /// Degrees of freedom of the residuals: points less terms, at least 1.
     fn freedom(&self) -> usize {
         self.off.len().saturating_sub(self.used.len()).max(1)
     }
@@ -51,10 +51,10 @@ impl LeastSquares {
     }
 }
 
-/// Lays a surface through the values of one figure: its terms, what each point is off it (0 where
-/// it has no value), and the standard deviation of that. Of the `doubtful` terms the least
-/// significant is left out until all are significant; the factor of such a term is 0. `None` if too
-/// many points have no value.
+/// Lays a surface through the values of one figure: its coefficients, the residual of each point (0
+/// where it has no value), and the standard deviation of the residuals. Of the `doubtful` terms the
+/// least significant is left out until all are significant; the coefficient of such a term is 0.
+/// `None` if too many points have no value.
 pub(super) fn lay(
     rows: &[DVector<f64>],
     values: &[Option<f64>],
