@@ -11,7 +11,7 @@ use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Consent, Inspectio
 
 use crate::description::Description;
 use crate::error::{Problem, TargetError};
-use crate::opened::{Kind, OpenTarget, Opening};
+use crate::opened::{Kind, OpenTarget, Opening, TargetGuard};
 
 /// Inspects and claims what `path` leads to. Nothing has been overwritten yet.
 pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
@@ -34,16 +34,14 @@ pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, Tar
     let target = BlockTarget::new(medium.clone(), options).map_err(unusable)?;
     let mut identity = inspection.identity();
     identity.insert("purged-by".to_owned(), target.purge_means().id().to_owned());
-    let discard = match target.capabilities().discard {
-        Support::None => "it takes no discards",
-        Support::Emulated => "it takes discards as holes in the file",
-        Support::Native => "it takes discards",
-    };
     let description = Description {
         name: to_text(path),
         kind: if inspection.is_image() { "image" } else { "device" },
         identity,
-        state: format!("as found, until the method establishes its own; {discard}"),
+        state: format!(
+            "as found, until the method establishes its own; {}",
+            discard_words(&target)
+        ),
         provenance: None,
         calibrated_through: None,
         caveats: target.caveats().to_vec(),
@@ -56,9 +54,18 @@ pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, Tar
     Ok(OpenTarget {
         environment: read_environment(),
         read_environment: Box::new(read_environment),
-        guard: Some(guard),
+        guard: Some(guard as Rc<dyn TargetGuard>),
         ..OpenTarget::new(Kind::Device(target), description)
     })
+}
+
+/// What its discards become, for the record.
+pub(crate) fn discard_words(target: &BlockTarget) -> &'static str {
+    match target.capabilities().discard {
+        Support::None => "it takes no discards",
+        Support::Emulated => "it takes discards as holes in the file",
+        Support::Native => "it takes discards",
+    }
 }
 
 /// What the drive has beside commands; none where no drive is behind it directly.

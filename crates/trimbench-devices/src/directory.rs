@@ -5,7 +5,9 @@ use std::path::Path;
 
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Support, Target as _};
-use trimbench_linux::{DirectoryOptions, DirectoryTarget, MemoryLimit, environment, mount_of};
+use trimbench_linux::{
+    DirectoryOptions, DirectoryTarget, MemoryLimit, PromisedRoom, environment, mount_of,
+};
 
 use crate::description::Description;
 use crate::error::{Problem, TargetError};
@@ -24,27 +26,8 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
     let target = DirectoryTarget::open(parent, options)?;
     let limit = limit_memory(opening)?;
     let mut notes = cleaned_note(target.cleaned_leftovers().len());
-    let promised = target.promised_to_others();
-    if promised > Bytes(0) {
-        notes.push(format!(
-            "{promised} of `{}` are promised to other runs that are under way in its filesystem",
-            parent.display()
-        ));
-    }
-    let keep = [
-        "filesystem",
-        "filesystem-bytes",
-        "mount-options",
-        "source-device",
-        "device-kind",
-        "model",
-        "serial",
-    ];
-    let mut identity: BTreeMap<String, String> = keep
-        .iter()
-        .filter_map(|key| Some(((*key).to_owned(), environment.get(*key)?.clone())))
-        .collect();
-    identity.insert("path".to_owned(), to_text(parent));
+    notes.extend(promised_notes(parent, target.promised_to_others()));
+    let mut identity = identity(parent, &environment);
     if limit.is_some() {
         identity.extend(opening.memory.map(|memory| ("page-cache".to_owned(), limited_to(memory))));
     }
@@ -73,6 +56,28 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
     })
 }
 
+/// What tells a directory, and the filesystem that it lies on, from others.
+pub(crate) fn identity(
+    directory: &Path,
+    environment: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let keep = [
+        "filesystem",
+        "filesystem-bytes",
+        "mount-options",
+        "source-device",
+        "device-kind",
+        "model",
+        "serial",
+    ];
+    let mut identity: BTreeMap<String, String> = keep
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), environment.get(*key)?.clone())))
+        .collect();
+    identity.insert("path".to_owned(), to_text(directory));
+    identity
+}
+
 /// Limits the memory of this process as the method wishes, so that the page cache cannot hold its
 /// files. Where that cannot be done, files that the cache would hold are refused.
 pub(crate) fn limit_memory(opening: &Opening<'_>) -> Result<Option<MemoryLimit>, TargetError> {
@@ -99,6 +104,22 @@ fn check_cache(files: Bytes, available: Bytes, reason: String) -> Result<(), Tar
 /// How the record names a limit.
 pub(crate) fn limited_to(memory: Bytes) -> String {
     format!("in a control group of {memory}")
+}
+
+/// What other runs in the filesystem of `parent` have announced.
+pub(crate) fn promised_notes(parent: &Path, promised: PromisedRoom) -> Vec<String> {
+    let PromisedRoom { respected, claimed } = promised;
+    let parent = parent.display();
+    let respected = (respected > Bytes(0)).then(|| {
+        format!("{respected} of `{parent}` are promised to other runs under way in its filesystem")
+    });
+    let claimed = (claimed > Bytes(0)).then(|| {
+        format!(
+            "another user announces that runs under way need {claimed} of the filesystem of \
+             `{parent}`: it may become full"
+        )
+    });
+    respected.into_iter().chain(claimed).collect()
 }
 
 pub(crate) fn cleaned_note(count: usize) -> Vec<String> {

@@ -79,6 +79,10 @@ pub(crate) enum Problem {
     Directory(#[from] trimbench_linux::DirectoryError),
     #[error(transparent)]
     Mount(#[from] trimbench_linux::MountError),
+    #[error(transparent)]
+    Scratch(#[from] trimbench_linux::ScratchError),
+    #[error("`{below}` is no directory in which a scratch image could be made")]
+    NoDirectoryBelow { below: String },
 }
 
 impl<E> From<E> for TargetError
@@ -100,6 +104,7 @@ impl TargetError {
                 | Problem::Unmarked { .. }
                 | Problem::UnknownKind { .. }
                 | Problem::NothingBelow { .. }
+                | Problem::NoDirectoryBelow { .. }
                 | Problem::OfAnother { .. }
                 | Problem::OfTheHost { .. }
                 | Problem::NotOnDevices { .. }
@@ -162,6 +167,8 @@ impl TargetError {
                 "give a larger `--capacity`"
             }
             Problem::Claim(error) => return Some(error.hint()),
+            Problem::Scratch(error) => error.hint(),
+            Problem::NoDirectoryBelow { .. } => "write for example `scratch,size=1GiB:/srv/data`",
             Problem::Purge { .. } => "use `--purge auto`, or `--purge trim`",
             Problem::Block { error: trimbench_linux::BlockError::NotDirect, .. } => {
                 "put the image on a filesystem with direct I/O (ext4, XFS, btrfs)"
@@ -184,7 +191,8 @@ fn kinds() -> String {
     let filesystems = FilesystemKind::ALL.map(|kind| format!("`{}:`", kind.id()));
     let pools = POOLS.map(|pool| format!("`{pool}:sim:NAME*10`"));
     format!(
-        "emulated drives are `sim:NAME`, filesystems {}, pools {}; anything else is a path",
+        "emulated drives are `sim:NAME`, filesystems {}, pools {}, scratch images \
+         `scratch,size=1GiB:DIRECTORY`; anything else is a path",
         filesystems.join(", "),
         pools.join(", ")
     )

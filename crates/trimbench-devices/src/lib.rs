@@ -14,6 +14,7 @@ mod opened;
 mod options;
 mod queue;
 mod real;
+mod scratch;
 mod spec;
 
 pub use description::{Description, Provisioned};
@@ -24,6 +25,7 @@ pub use modelled::pool::{ModelledPools, PoolSpec};
 pub use modelled::{ModelledFilesystems, ModelledSpec};
 pub use opened::{OpenTarget, Opening, Watch};
 pub use real::RealSpec;
+pub use scratch::ScratchSpec;
 pub use spec::TargetSpec;
 pub use trimbench_linux::Consent;
 pub use trimbench_linux::passthrough::PurgeChoice;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use trimbench_core::{Bytes, Capabilities, Drives, Interrupt, Opened, Provisioner, Target as _};
-use trimbench_linux::{BlockTarget, Consent, DirectoryTarget, Guard, MemoryLimit};
+use trimbench_linux::{
+    BlockTarget, Consent, DirectoryTarget, Guard, MemoryLimit, ScratchGuard,
+};
 
 use crate::PurgeChoice;
 use crate::description::Description;
@@ -37,6 +39,35 @@ pub(crate) enum Kind {
     Device(BlockTarget),
 }
 
+/// Keeps what is measured for us, and tells whether it is still ours alone.
+pub(crate) trait TargetGuard {
+    /// Between two measurements: asks nobody else.
+    fn check_descriptor(&self) -> Result<(), TargetError>;
+
+    /// When all is measured: asks everybody.
+    fn check(&self) -> Result<(), TargetError>;
+}
+
+impl TargetGuard for Guard {
+    fn check_descriptor(&self) -> Result<(), TargetError> {
+        Ok(Guard::check_descriptor(self)?)
+    }
+
+    fn check(&self) -> Result<(), TargetError> {
+        Ok(Guard::check(self)?)
+    }
+}
+
+impl TargetGuard for ScratchGuard {
+    fn check_descriptor(&self) -> Result<(), TargetError> {
+        Ok(ScratchGuard::check(self)?)
+    }
+
+    fn check(&self) -> Result<(), TargetError> {
+        Ok(ScratchGuard::check(self)?)
+    }
+}
+
 /// A target that is ready to be measured.
 #[expect(missing_debug_implementations, reason = "what reads the environment has none")]
 pub struct OpenTarget {
@@ -50,7 +81,7 @@ pub struct OpenTarget {
     /// Reads the machine's settings; what can no longer be read is left out.
     pub(crate) read_environment: Box<dyn Fn() -> BTreeMap<String, String>>,
     /// Keeps a block device or an image file for us.
-    pub(crate) guard: Option<Rc<Guard>>,
+    pub(crate) guard: Option<Rc<dyn TargetGuard>>,
     /// Of this process. Given back last, when nothing of ours is cached any more.
     pub(crate) limit: Option<MemoryLimit>,
 }
@@ -96,13 +127,13 @@ impl OpenTarget {
     /// claimed, and as large; `None` for other targets.
     pub fn watch(&self) -> Option<Watch> {
         let guard = Rc::clone(self.guard.as_ref()?);
-        Some(Box::new(move || Ok(guard.check_descriptor()?)))
+        Some(Box::new(move || guard.check_descriptor()))
     }
 
     /// Whether a block device or an image file is still what was claimed, as large as it was, and
     /// nobody else's.
     pub fn still_same(&self) -> Result<(), TargetError> {
-        self.guard.as_ref().map_or(Ok(()), |guard| Ok(guard.check()?))
+        self.guard.as_ref().map_or(Ok(()), |guard| guard.check())
     }
 
     /// Gives the target back; what was made in a directory is removed. The machine's settings after

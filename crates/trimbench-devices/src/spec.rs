@@ -4,7 +4,8 @@
 //! emulated drive. Anything else is a path: a directory is measured in; a block device or a regular
 //! file (an image) is overwritten, if that was permitted. A filesystem to be made comes before the
 //! device, as the layer above it, with settings of its own: `ext4,memory=2GiB:sim:NAME`. A pool
-//! comes before several drives of one kind: `raidz2:sim:NAME*10`. A path that is not UTF-8 is
+//! comes before several drives of one kind: `raidz2:sim:NAME*10`. `scratch,size=1GiB:DIRECTORY` is
+//! an image file without a name that is made in that directory. A path that is not UTF-8 is
 //! written as by [`to_text`].
 
 use std::ffi::OsStr;
@@ -28,6 +29,7 @@ use crate::modelled::pool::PoolSpec;
 use crate::opened::{Kind, OpenTarget, Opening};
 use crate::options::{EMULATED, FILESYSTEMS};
 use crate::real::RealSpec;
+use crate::scratch::{SCRATCH, ScratchSpec};
 use crate::{device, directory};
 
 #[cfg(test)]
@@ -44,6 +46,8 @@ pub enum TargetSpec {
     Pool(Box<PoolSpec>),
     /// A real filesystem that is made on a block device or an image file.
     Real(RealSpec),
+    /// An image file without a name that is made in a directory.
+    Scratch(ScratchSpec),
     /// A directory on a mounted filesystem.
     Directory(PathBuf),
     /// A block device or an image file, by the name that the user gave it.
@@ -59,7 +63,7 @@ impl TargetSpec {
         let colon = bytes.iter().position(|byte| *byte == b':');
         let parts = colon.map(|colon| (&bytes[..colon], &bytes[colon + 1..]));
         match parts.and_then(|(head, below)| Some((std::str::from_utf8(head).ok()?, below))) {
-            Some((head, below)) if is_filesystem(head) => format!("{head}:{}", path(below)),
+            Some((head, below)) if is_kind(head) => format!("{head}:{}", path(below)),
             _ => path(bytes),
         }
     }
@@ -110,6 +114,7 @@ impl TargetSpec {
         let own = match self {
             Self::Directory(path) | Self::Device(path) => path,
             Self::Real(spec) => spec.path(),
+            Self::Scratch(spec) => spec.directory(),
             Self::Emulated(_) | Self::Modelled(_) | Self::Pool(_) => return false,
         };
         let filesystem = |path: &Path| {
@@ -125,7 +130,7 @@ impl TargetSpec {
             Self::Emulated(drive) => Some(drive),
             Self::Modelled(filesystem) => Some(filesystem.drive()),
             Self::Pool(pool) => Some(pool.drive()),
-            Self::Real(_) | Self::Directory(_) | Self::Device(_) => None,
+            Self::Real(_) | Self::Scratch(_) | Self::Directory(_) | Self::Device(_) => None,
         }
     }
 }
@@ -143,6 +148,7 @@ impl TargetSpec {
             Self::Modelled(spec) => Ok(filesystems(spec.limited(memory).provision(space, seed)?)),
             Self::Pool(spec) => Ok(filesystems(spec.provision(space, seed)?)),
             Self::Real(spec) => spec.open(opening),
+            Self::Scratch(spec) => spec.open(opening),
             Self::Directory(path) => directory::open(path, opening),
             Self::Device(path) => device::open(path, opening),
         }
@@ -164,7 +170,7 @@ impl TargetSpec {
             Self::Emulated(spec) => Self::Emulated(Box::new(spec.preferring(own).settled(space))),
             Self::Modelled(spec) => Self::Modelled(Box::new(spec.preferring(own).settled(space))),
             Self::Pool(spec) => Self::Pool(Box::new(spec.settled(space))),
-            Self::Real(_) | Self::Directory(_) | Self::Device(_) => self,
+            Self::Real(_) | Self::Scratch(_) | Self::Directory(_) | Self::Device(_) => self,
         }
     }
 }
@@ -177,6 +183,7 @@ impl fmt::Display for TargetSpec {
             Self::Modelled(spec) => write!(formatter, "{spec}"),
             Self::Pool(spec) => write!(formatter, "{spec}"),
             Self::Real(spec) => write!(formatter, "{spec}"),
+            Self::Scratch(spec) => write!(formatter, "{spec}"),
             Self::Directory(path) | Self::Device(path) => formatter.write_str(&to_text(path)),
         }
     }
@@ -191,12 +198,14 @@ fn is_device(metadata: &std::fs::Metadata) -> bool {
     metadata.file_type().is_block_device()
 }
 
-/// Whether it names a filesystem that is to be made, with settings or without.
-fn is_filesystem(head: &str) -> bool {
-    FILESYSTEMS.contains(&head.split(',').next().unwrap_or(head))
+/// Whether it names what is to be made on or in what follows: a filesystem, a pool or a scratch
+/// image, with settings or without.
+fn is_kind(head: &str) -> bool {
+    let name = head.split(',').next().unwrap_or(head);
+    name == SCRATCH || FILESYSTEMS.contains(&name)
 }
 
-/// A filesystem with its settings, and what it stands before.
+/// What is made with its settings, and what it stands before.
 struct Layer<'a> {
     name: &'a str,
     settings: Option<&'a str>,
@@ -204,14 +213,14 @@ struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    /// Reads `FILESYSTEM[,key=value]...:BELOW`; `None` for a path.
+    /// Reads `KIND[,key=value]...:BELOW`; `None` for a path.
     fn of(text: &'a str) -> Result<Option<Self>, TargetError> {
         let Some((head, below)) = text.split_once(':') else { return Ok(None) };
         let (name, settings) = match head.split_once(',') {
             Some((name, settings)) => (name, Some(settings)),
             None => (head, None),
         };
-        if is_filesystem(head) {
+        if is_kind(head) {
             return Ok(Some(Self { name, settings, below }));
         }
         // A path may hold a colon, but not this; and a word before the colon of a path that does
@@ -219,7 +228,7 @@ impl<'a> Layer<'a> {
         let is_word = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let is_path = std::fs::symlink_metadata(from_text(text)).is_ok();
         if below.starts_with(EMULATED) || (is_word && !is_path) {
-            let known = FILESYSTEMS.into_iter().chain(["sim"]);
+            let known = FILESYSTEMS.into_iter().chain(["sim", SCRATCH]);
             // ZFS is the pool that is modelled; XFS, the nearest name, is something else.
             let nearest = if name == "zfs" { None } else { nearest(name, known) };
             let nearest = nearest.map(str::to_owned);
@@ -230,6 +239,15 @@ impl<'a> Layer<'a> {
 
     fn parse(&self, capacity: Option<Bytes>) -> Result<TargetSpec, TargetError> {
         let Self { name, settings, below } = *self;
+        if name == SCRATCH {
+            return match TargetSpec::of_path(below) {
+                Ok(TargetSpec::Directory(path)) => {
+                    ScratchSpec::parse(settings, path).map(TargetSpec::Scratch)
+                }
+                Ok(_) => Err(Problem::NoDirectoryBelow { below: below.to_owned() }.into()),
+                Err(error) => Err(error.into()),
+            };
+        }
         let nothing = || Problem::NothingBelow { below: below.to_owned() };
         let drive = below.strip_prefix(EMULATED);
         let Some(kind) = FilesystemKind::ALL.into_iter().find(|kind| kind.id() == name) else {

@@ -35,10 +35,12 @@ mod signatures;
 #[cfg(test)]
 mod tests;
 mod uses;
+mod witness;
 
 pub use inspection::Inspection;
 pub use refusal::ClaimError;
 pub(crate) use uses::Use;
+pub(crate) use witness::{Offence, Witness};
 
 use denial::Denial;
 use inspection::{Device, Image, SECTOR, Subject};
@@ -80,6 +82,8 @@ pub struct Guard {
     backing: Option<OwnedFd>,
     inspection: Inspection,
     consent: Consent,
+    /// `None` where the kernel has no watches left.
+    witness: Option<Witness>,
 }
 
 impl Inspection {
@@ -111,9 +115,11 @@ impl Inspection {
     fn claim_once(&self, consent: &Consent) -> Result<Claim, Refusal> {
         self.look_again(consent)?;
         let file = self.open()?;
+        let backing = self.lock(&file)?;
         let guard = Guard {
             file: duplicate(&file, &self.path)?,
-            backing: self.lock(&file)?,
+            witness: self.witness(&file, backing.as_ref()),
+            backing,
             inspection: self.clone(),
             consent: consent.clone(),
         };
@@ -255,6 +261,16 @@ impl Inspection {
         })
     }
 
+    /// Watches who opens the file that holds the data, or who writes to the device.
+    fn witness(&self, file: &OwnedFd, backing: Option<&OwnedFd>) -> Option<Witness> {
+        let (file, offence) = match backing {
+            Some(below) => (below, Offence::Open),
+            None if self.is_image() => (file, Offence::Open),
+            None => (file, Offence::Write),
+        };
+        Witness::new(file.as_fd(), offence).ok()
+    }
+
     fn signatures_of(&self, file: BorrowedFd<'_>) -> Result<Vec<Signature>, ProbeError> {
         let mut carried = probe(file, &self.label())?;
         if let Some(device) = self.device() {
@@ -369,9 +385,10 @@ impl Guard {
     fn check_once(&self) -> Result<(), Refusal> {
         let fresh = self.inspection.look_again(&self.consent)?;
         match &self.inspection.subject {
-            Subject::Device(device) => self.check_device(device),
-            Subject::Image(image) => self.check_image(image, &fresh),
+            Subject::Device(device) => self.check_device(device)?,
+            Subject::Image(image) => self.check_image(image, &fresh)?,
         }
+        self.check_witness()
     }
 
     /// Only that the descriptor is what was claimed, as large as it was: for between measurements,
@@ -381,12 +398,27 @@ impl Guard {
             Subject::Device(device) => self.check_device(device)?,
             Subject::Image(image) => self.check_file(image)?,
         }
-        Ok(())
+        Ok(self.check_witness()?)
     }
 
     /// What was claimed.
     pub fn inspection(&self) -> &Inspection {
         &self.inspection
+    }
+
+    /// That nobody else opened the file, or wrote to the device, since it was claimed.
+    fn check_witness(&self) -> Result<(), Refusal> {
+        if !self.witness.as_ref().is_some_and(Witness::has_seen) {
+            return Ok(());
+        }
+        let change = match &self.inspection.subject {
+            Subject::Device(device) if device.backing.is_none() => {
+                "another process wrote to it or had it open for writing"
+            }
+            Subject::Device(_) => "another process opened its backing file",
+            Subject::Image(_) => "another process opened it",
+        };
+        Err(self.inspection.changed(change.to_owned()))
     }
 
     /// That the descriptor is the device that was inspected.

@@ -25,7 +25,6 @@ mod files;
 mod metadata;
 mod name;
 mod ring;
-mod room;
 mod stream;
 mod workspace;
 
@@ -48,6 +47,7 @@ use crate::inspect::{direct_io_alignment, is_physical_ssd};
 use crate::ioctl;
 use crate::mounts::{Mount, mount_of};
 use crate::random::random;
+use crate::room::{Promise, PromisedRoom, free_and_reserve};
 use crate::size_classes::Direction;
 use crate::statistics::StatisticsSource;
 use crate::sysfs::{BlockDevice, devices_of};
@@ -63,7 +63,6 @@ use files::{Files, Place};
 use metadata::{Finished, Job, Workplace};
 use name::Name;
 use ring::Ring;
-use room::{Promise, reserve_of};
 use stream::Streams;
 use workspace::PROBE;
 pub(crate) use workspace::{Workspace, clean_leftovers};
@@ -105,7 +104,7 @@ pub struct DirectoryTarget {
     workspace: Workspace,
     /// Given back when the files are gone.
     _promise: Promise,
-    promised: Bytes,
+    promised: PromisedRoom,
     clock: MonotonicClock,
     capabilities: Capabilities,
     discard_path: DirectoryDiscardPath,
@@ -145,7 +144,7 @@ impl DirectoryTarget {
         let promise = Promise::new(mount.device, options.room)
             .map_err(kernel("announce the room that is needed"))?;
         let promised = promise.of_others().map_err(kernel("see the room that other runs need"))?;
-        let medium = room(parent, promised)?;
+        let medium = room(parent, promised.respected)?;
         let statistics = StatisticsSource::open(&mount)
             .ok_or_else(|| Problem::NoDiscardCounters { path: parent.to_owned() })?;
         let workspace = Workspace::create(parent).map_err(|errno| not_writable(parent, errno))?;
@@ -212,7 +211,7 @@ impl DirectoryTarget {
     }
 
     /// Room in the filesystem that was promised to other runs when this one began.
-    pub fn promised_to_others(&self) -> Bytes {
+    pub fn promised_to_others(&self) -> PromisedRoom {
         self.promised
     }
 
@@ -354,6 +353,10 @@ impl Target for DirectoryTarget {
                 return Err(Rejected::Kernel { errno: Errno(libc::EINVAL) });
             }
         }
+        if let Some(number) = made_number(command) {
+            let noted = self.workspace.expect_number(number);
+            noted.map_err(|errno| Rejected::Kernel { errno })?;
+        }
         let starts = match command.file() {
             Some(file) => self.files.admit(tag, file, command)?,
             None => true,
@@ -426,6 +429,15 @@ impl Target for DirectoryTarget {
     }
 }
 
+/// The number in the name that a command may make.
+fn made_number(command: FileCommand) -> Option<u32> {
+    match command {
+        FileCommand::MakeDirectory { directory, .. } => Some(directory.0),
+        command if command.makes() => command.file().map(|file| file.0),
+        _ => None,
+    }
+}
+
 /// Whether a command may be executed while the caller waits. Those that wait for the device only if
 /// nothing at all is due; others if nothing is for a while.
 fn may_block_caller(command: FileCommand, slack: Nanos, deadline: Instant) -> bool {
@@ -473,12 +485,6 @@ fn clean(parent: &Path, mount: &Mount) -> Result<Vec<PathBuf>, Problem> {
         }
     }
     Ok(cleaned)
-}
-
-/// What is free in the filesystem of a directory, and the reserve of it that is never used.
-fn free_and_reserve(status: &rustix::fs::StatVfs) -> (Bytes, Bytes) {
-    let bytes = |count: u64| Bytes(count.saturating_mul(status.f_frsize));
-    (bytes(status.f_bavail), reserve_of(bytes(status.f_blocks)))
 }
 
 fn room(parent: &Path, promised: Bytes) -> Result<Medium, Problem> {

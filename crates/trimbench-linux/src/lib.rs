@@ -31,6 +31,8 @@ mod program;
 mod random;
 mod registry;
 mod ring;
+mod room;
+mod scratch;
 mod size_classes;
 mod statistics;
 mod sysfs;
@@ -57,4 +59,6 @@ pub use output::{
     AppendedFile, Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError,
     OutputFile, OutputPlace, Replaces,
 };
+pub use room::PromisedRoom;
+pub use scratch::{ScratchError, ScratchGuard, ScratchImage};
 pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TracingError};

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use trimbench_core::text::visible;
 use trimbench_core::{Bytes, Capabilities, Clock, Nanos};
 use trimbench_devices::{
-    Consent, DeviceOutlook, EmulatedSpec, TargetError, TargetSpec, inspect_device,
+    Consent, DeviceOutlook, EmulatedSpec, ScratchSpec, TargetError, TargetSpec, inspect_device,
 };
 use trimbench_engine::Demand;
-use trimbench_linux::DirectoryTarget;
+use trimbench_linux::{DirectoryTarget, Inspection};
 use trimbench_results::PlannedSession;
 
 use crate::failure::Failure;
@@ -82,6 +82,10 @@ struct Outlook<'a> {
     /// The emulated drives of which it is made, and how many.
     drives: Option<(&'a EmulatedSpec, usize)>,
     device: Option<DeviceOutlook>,
+    /// What the drives hold together that its writes wear, where they are real and known.
+    worn: Option<Bytes>,
+    /// Why it would be refused, and what to do; `None` if it will probably be accepted.
+    refusal: Option<(String, String)>,
     destroys: &'static str,
     privileges: &'static str,
 }
@@ -105,9 +109,12 @@ impl<'a> Outlook<'a> {
                 room: DirectoryTarget::room_in(path),
                 drives: None,
                 device: None,
+                worn: None,
+                refusal: None,
                 destroys: "nothing: works in a directory of its own",
                 privileges: "to write in the directory; root for `mode=trim`",
             },
+            TargetSpec::Scratch(spec) => Self::in_scratch(spec),
             TargetSpec::Device(path) => Self::on(
                 inspect(path)?,
                 ideal_device,
@@ -134,6 +141,8 @@ impl<'a> Outlook<'a> {
             room: None,
             drives: Some((drive, count)),
             device: None,
+            worn: None,
+            refusal: None,
             destroys: "nothing: filesystem and drive are models",
             privileges: "none",
         }
@@ -150,9 +159,33 @@ impl<'a> Outlook<'a> {
             capacity: Some(device.capacity),
             room: None,
             drives: None,
+            worn: device.drives,
+            refusal: device.refusal.clone(),
             device: Some(device),
             destroys: "everything on it",
             privileges,
+        }
+    }
+
+    /// An image file that is made for the run.
+    fn in_scratch(spec: &ScratchSpec) -> Self {
+        let (directory, size) = (spec.directory(), spec.size());
+        let room = DirectoryTarget::room_in(directory).filter(|room| *room < size);
+        let refusal = room.map(|room| {
+            let directory = directory.display();
+            let why = format!("`{directory}` has room for {room}, and the image takes up to {size}");
+            (why, "name a directory on a filesystem with more room".to_owned())
+        });
+        Self {
+            ideal: ideal_device(size, Clock::Wall),
+            capacity: Some(size),
+            room: None,
+            drives: None,
+            device: None,
+            worn: Inspection::drives_size_below(directory),
+            refusal,
+            destroys: "nothing: the image file is made for the run, and has no name",
+            privileges: "to write in the directory",
         }
     }
 }
@@ -174,7 +207,7 @@ impl Session {
     /// Why its target may not be overwritten, and what to do; `None` if it may, or if nothing is.
     pub(crate) fn refusal(&self, consent: &Consent) -> Option<(String, String)> {
         match Outlook::of(&self.target, consent) {
-            Ok(outlook) => outlook.device?.refusal,
+            Ok(outlook) => outlook.refusal,
             Err(reason) => Some((reason, "name a block device or an image file".to_owned())),
         }
     }
@@ -186,8 +219,7 @@ impl Session {
 
     /// What so many bytes are of the life of its drive; `None` where no drive is known.
     pub(crate) fn endurance(&self, consent: &Consent, written: Bytes) -> Option<String> {
-        let device = Outlook::of(&self.target, consent).ok()?.device?;
-        Some(endurance(written, device.drives?))
+        Some(endurance(written, Outlook::of(&self.target, consent).ok()?.worn?))
     }
 
     /// Describes it; what it takes, if it would be run.
@@ -223,7 +255,7 @@ impl Session {
             );
             fact(text, "memory", &limit);
         }
-        if let Some(drives) = outlook.device.as_ref().and_then(|device| device.drives) {
+        if let Some(drives) = outlook.worn {
             fact(text, "endurance", &endurance(demand.written, drives));
         }
         fact(text, "destroys", outlook.destroys);
@@ -232,10 +264,7 @@ impl Session {
         }
         fact(text, "privileges", outlook.privileges);
         match &outlook.device {
-            Some(DeviceOutlook { refusal: Some((refusal, hint)), .. }) => {
-                fact(text, "refused", refusal);
-                fact(text, "hint", hint);
-            }
+            _ if outlook.refusal.is_some() => {}
             Some(_) => fact(
                 text,
                 "not checked",
@@ -247,8 +276,11 @@ impl Session {
             }
             None => {}
         }
-        let refused = outlook.device.is_some_and(|device| device.refusal.is_some());
-        (!refused).then_some(demand)
+        if let Some((refusal, hint)) = &outlook.refusal {
+            fact(text, "refused", refusal);
+            fact(text, "hint", hint);
+        }
+        outlook.refusal.is_none().then_some(demand)
     }
 
     /// What `count` emulated drives keep in memory, beside some 15 MB for all else.
@@ -288,6 +320,7 @@ impl Session {
         fact(text, "space", &format!("{} needed", self.method.space()));
         let (of_files, room) = match &self.target {
             TargetSpec::Emulated(_) | TargetSpec::Device(_) => ("", "the drive"),
+            TargetSpec::Scratch(_) => ("", "the image"),
             TargetSpec::Directory(_) => (" to its files", "the filesystem"),
             TargetSpec::Modelled(_) | TargetSpec::Real(_) => (" to its files", "the drive"),
             TargetSpec::Pool(_) => (" to its files", "the room for them"),

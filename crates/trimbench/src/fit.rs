@@ -1,7 +1,6 @@
 //! `trimbench fit`: the twin of a drive.
 
 mod measure;
-mod scratch;
 mod shown;
 mod what_if;
 

@@ -199,17 +199,13 @@ impl Inspection {
     /// What the drives hold together whose flash its writes wear in the end: the whole disks that
     /// stand on nothing else. `None` where there is none (tmpfs), or none is known.
     pub fn drives_size(&self) -> Option<Bytes> {
-        let mut disks: Vec<BlockDevice> = Vec::new();
-        for block in
-            self.device().map(|device| device.block.clone()).into_iter().chain(self.below())
-        {
-            let whole = block.whole();
-            if stands_on(&block).is_empty() && !disks.contains(&whole) {
-                disks.push(whole);
-            }
-        }
-        let sizes = disks.iter().filter_map(|disk| disk.number("size"));
-        Some(Bytes(sizes.sum::<u64>().saturating_mul(SECTOR))).filter(|size| size.0 > 0)
+        let own = self.device().map(|device| device.block.clone());
+        size_of_drives(own.into_iter().chain(self.below()))
+    }
+
+    /// The same of what the filesystem of a directory writes to.
+    pub fn drives_size_below(directory: &Path) -> Option<Bytes> {
+        size_of_drives(all_below(devices_of(&mount_of(directory).ok()?)))
     }
 
     /// What offsets and lengths must be multiples of. For an image, what direct I/O on its
@@ -305,19 +301,10 @@ impl Inspection {
 
     /// The devices that it stands on, nearest first, each once.
     pub(super) fn below(&self) -> Vec<BlockDevice> {
-        let mut found: Vec<BlockDevice> = Vec::new();
-        let mut waiting = match &self.subject {
+        all_below(match &self.subject {
             Subject::Device(device) => stands_on(&device.block),
             Subject::Image(image) => devices_of(&image.mount),
-        };
-        while !waiting.is_empty() {
-            let device = waiting.remove(0);
-            if !found.contains(&device) {
-                waiting.extend(stands_on(&device));
-                found.push(device);
-            }
-        }
-        found
+        })
     }
 
     pub(super) fn device(&self) -> Option<&Device> {
@@ -380,6 +367,33 @@ impl Inspection {
             Subject::Image(_) => to_text(self.path.file_name().unwrap_or_default()),
         }
     }
+}
+
+/// These devices and those that they stand on, nearest first, each once.
+fn all_below(nearest: Vec<BlockDevice>) -> Vec<BlockDevice> {
+    let mut found: Vec<BlockDevice> = Vec::new();
+    let mut waiting = nearest;
+    while !waiting.is_empty() {
+        let device = waiting.remove(0);
+        if !found.contains(&device) {
+            waiting.extend(stands_on(&device));
+            found.push(device);
+        }
+    }
+    found
+}
+
+/// What those of these devices hold together that are whole disks and stand on nothing else.
+fn size_of_drives(devices: impl IntoIterator<Item = BlockDevice>) -> Option<Bytes> {
+    let mut disks: Vec<BlockDevice> = Vec::new();
+    for block in devices {
+        let whole = block.whole();
+        if stands_on(&block).is_empty() && !disks.contains(&whole) {
+            disks.push(whole);
+        }
+    }
+    let sizes = disks.iter().filter_map(|disk| disk.number("size"));
+    Some(Bytes(sizes.sum::<u64>().saturating_mul(SECTOR))).filter(|size| size.0 > 0)
 }
 
 /// What is directly below a device: its members (dm, md), the disk of a partition is not; for a

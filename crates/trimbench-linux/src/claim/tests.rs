@@ -37,7 +37,8 @@ fn guard(target: &Path, named: &Path) -> Guard {
     let file =
         patiently(|| inspection.open(), |error| matches!(error, Refusal::Busy { .. })).unwrap();
     let backing = inspection.lock(&file).unwrap();
-    Guard { file, backing, inspection, consent: consent(named) }
+    // What these tests do to their own files is not to be noticed for ever.
+    Guard { file, backing, inspection, consent: consent(named), witness: None }
 }
 
 /// A device of this machine as if it were the target and unused. Nothing of it is opened.
@@ -218,6 +219,22 @@ fn a_claimed_image_that_changes_or_is_opened_is_no_longer_ours_to_write() {
     claim.check().unwrap();
     std::fs::rename(folder.join("other"), &path).unwrap();
     assert_eq!(refusal(claim.check()).0, "changed");
+}
+
+#[test]
+fn an_image_that_another_opened_and_closed_again_is_never_ours_alone_again() {
+    let (_folder, folder) = folder();
+    let path = image(&folder.join("image"));
+    let mut guard = guard(&path, &path);
+    guard.witness = guard.inspection.witness(&guard.file, None);
+    guard.check().unwrap();
+    guard.check_descriptor().unwrap();
+    drop(File::open(&path).unwrap());
+    for result in [guard.check_descriptor(), guard.check(), guard.check_descriptor()] {
+        let (id, text) = refusal(result);
+        assert_eq!(id, "changed", "{text}");
+        assert!(text.contains("another process opened it"), "{text}");
+    }
 }
 
 #[test]

@@ -54,16 +54,17 @@ impl Write for Name {
     }
 }
 
-/// What a name made here may be: of a file.
-pub(super) fn is_file_name(name: &str) -> bool {
-    is_number(name.strip_prefix("file-").unwrap_or(name))
+/// Whether it is the name of a file made here whose number is below `limit`.
+pub(super) fn is_file_name(name: &str, limit: u32) -> bool {
+    is_number(name.strip_prefix("file-").unwrap_or(name), limit)
 }
 
-/// The same: of a subdirectory.
-pub(super) fn is_directory_name(name: &str) -> bool {
-    name.strip_prefix('s').is_some_and(is_number)
+/// The same of a subdirectory.
+pub(super) fn is_directory_name(name: &str, limit: u32) -> bool {
+    name.strip_prefix('s').is_some_and(|number| is_number(number, limit))
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+/// As it is written here: without a sign or leading zeroes.
+fn is_number(text: &str, limit: u32) -> bool {
+    text.parse().is_ok_and(|number: u32| number < limit && number.to_string() == text)
 }

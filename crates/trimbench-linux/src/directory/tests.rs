@@ -315,17 +315,6 @@ fn types_of_filesystems_are_judged() {
 }
 
 #[test]
-fn a_reserve_stays_free() {
-    for (size, reserve) in [
-        (Bytes::gib(1), Bytes((1 << 30) / 20)),
-        (Bytes::gib(12), Bytes::gib(1)),
-        (Bytes::gib(100), Bytes::gib(5)),
-    ] {
-        assert_eq!(reserve_of(size), reserve);
-    }
-}
-
-#[test]
 fn the_caller_is_blocked_only_when_it_has_nothing_else_to_do() {
     let second = Nanos::from_secs(1);
     let soon = Instant::from_start(second);

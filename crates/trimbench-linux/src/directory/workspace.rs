@@ -9,8 +9,9 @@
 //! A leftover is removed only if everything agrees: directory and marker belong to us and nobody
 //! else may write to them, the marker has one link, its text is what we would write there, nobody
 //! holds its lock, and no mount lies between it and its parent. Of its content only regular files
-//! with one link are removed, owned by the directory's owner and with names that a target creates;
-//! anything else stays, and the directory with it. Nothing is followed: no symbolic link, no mount.
+//! with one link are removed, owned by the directory's owner and with names that a target creates:
+//! numbers below the limit that the marker states, which the target raises before it creates more.
+//! Anything else stays, and the directory with it. Nothing is followed: no symbolic link, no mount.
 //! A start that was killed before it had written the marker left an empty directory, or one with an
 //! empty marker that nobody locks: it is removed as an empty directory, or not at all.
 
@@ -38,6 +39,10 @@ const MARKER_TEXT: &str = "trimbench workspace 2: removed with everything in it 
 /// How often a workspace may be taken for a leftover before it has its marker.
 const TRIES: u32 = 8;
 const MARKER_MAX: u64 = 4_096;
+/// What a line of the marker begins with that limits the numbers in names; the last one counts.
+const NAMES_BELOW: &str = "names below ";
+/// The limit of a new workspace.
+const FIRST_LIMIT: u32 = 1_024;
 /// The file that tells whether direct I/O works.
 pub(super) const PROBE: &str = "probe";
 
@@ -49,6 +54,8 @@ pub(crate) struct Workspace {
     directory: OwnedFd,
     /// Holds the lock.
     marker: OwnedFd,
+    /// Files and subdirectories of ours have lower numbers in their names.
+    limit: u32,
     removed: bool,
 }
 
@@ -77,7 +84,8 @@ impl Workspace {
         match finish() {
             Ok((directory, marker)) => {
                 let path = parent.join(&name);
-                Ok(Self { parent: opened, name, path, directory, marker, removed: false })
+                let limit = FIRST_LIMIT;
+                Ok(Self { parent: opened, name, path, directory, marker, limit, removed: false })
             }
             Err(errno) => {
                 // The first error is the one to report; both names were made a moment ago by us.
@@ -103,12 +111,26 @@ impl Workspace {
         write_all(&self.marker, &format!("{line}\n"))
     }
 
+    /// Raises the limit of numbers in names above this one, if need be, before a name with it is
+    /// made. The marker says so on the disk of a killed machine some time later only; in doubt what
+    /// is left stays.
+    pub(super) fn expect_number(&mut self, number: u32) -> Result<(), Errno> {
+        if number < self.limit {
+            return Ok(());
+        }
+        let limit = number.checked_add(1).and_then(u32::checked_next_power_of_two);
+        let limit = limit.unwrap_or(u32::MAX);
+        self.note(&format!("{NAMES_BELOW}{limit}"))?;
+        self.limit = limit;
+        Ok(())
+    }
+
     /// Removes it with everything that targets make. Once removed, does nothing.
     pub(crate) fn remove(&mut self) -> Result<(), Errno> {
         if self.removed {
             return Ok(());
         }
-        remove_contents(&self.directory)?;
+        remove_contents(&self.directory, self.limit)?;
         rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR).map_err(errno_of)?;
         self.removed = true;
         Ok(())
@@ -175,7 +197,7 @@ fn remove_if_abandoned(parent: &OwnedFd, name: &str, first: impl Fn(&str)) -> Re
         return Err(Errno(libc::EINVAL));
     }
     first(&text);
-    remove_contents(&directory)?;
+    remove_contents(&directory, limit_in(&text))?;
     // Whoever may rename within the parent could have put another empty directory in its place.
     let named = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).map_err(errno_of)?;
     if (named.st_dev, named.st_ino) != (found.st_dev, found.st_ino) {
@@ -186,23 +208,23 @@ fn remove_if_abandoned(parent: &OwnedFd, name: &str, first: impl Fn(&str)) -> Re
 
 /// Removes the files and subdirectories that targets make, the marker last: what is left half done
 /// is still known.
-fn remove_contents(directory: &OwnedFd) -> Result<(), Errno> {
+fn remove_contents(directory: &OwnedFd, limit: u32) -> Result<(), Errno> {
     let mut subdirectories = Vec::new();
     for entry in Dir::read_from(directory).map_err(errno_of)? {
         let entry = entry.map_err(errno_of)?;
         let may_be = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
         if let (true, Ok(name)) = (may_be, entry.file_name().to_str())
-            && is_directory_name(name)
+            && is_directory_name(name, limit)
         {
             subdirectories.push(name.to_owned());
         }
     }
     for name in &subdirectories {
         let below = open_below(directory, name, OFlags::DIRECTORY)?;
-        remove_files(&below)?;
+        remove_files(&below, limit)?;
         rustix::fs::unlinkat(directory, name.as_str(), AtFlags::REMOVEDIR).map_err(errno_of)?;
     }
-    remove_files(directory)?;
+    remove_files(directory, limit)?;
     if !is_marker_alone(directory)? {
         return Err(Errno(libc::ENOTEMPTY));
     }
@@ -218,13 +240,13 @@ fn is_marker_alone(directory: &OwnedFd) -> Result<bool, Errno> {
 
 /// Removes the regular files of a directory that have names which targets make, belong to its owner
 /// and have no other name: a file that is linked from elsewhere is not ours to remove.
-fn remove_files(directory: &OwnedFd) -> Result<(), Errno> {
+fn remove_files(directory: &OwnedFd, limit: u32) -> Result<(), Errno> {
     let owner = rustix::fs::fstat(directory).map_err(errno_of)?.st_uid;
     let mut names = Vec::new();
     for entry in Dir::read_from(directory).map_err(errno_of)? {
         let entry = entry.map_err(errno_of)?;
         let Ok(name) = entry.file_name().to_str() else { continue };
-        if !is_file_name(name) && name != PROBE {
+        if !is_file_name(name, limit) && name != PROBE {
             continue;
         }
         let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
@@ -261,6 +283,12 @@ fn heading(directory: &OwnedFd, name: &str) -> Result<String, Errno> {
     ))
 }
 
+/// The limit that a marker states; none in those of older versions.
+fn limit_in(marker: &str) -> u32 {
+    let mut stated = marker.lines().filter_map(|line| line.strip_prefix(NAMES_BELOW));
+    stated.next_back().map_or(u32::MAX, |limit| limit.parse().unwrap_or(0))
+}
+
 fn mark(directory: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     let mode = Mode::RUSR | Mode::WUSR;
     let marker = rustix::fs::openat(directory, MARKER, opening::MAKE, mode).map_err(errno_of)?;
@@ -270,7 +298,8 @@ fn mark(directory: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     if rustix::fs::fstat(&marker).map_err(errno_of)?.st_nlink == 0 {
         return Err(Errno(libc::EAGAIN));
     }
-    let text = format!("{}pid {}\n", heading(directory, name)?, std::process::id());
+    let heading = heading(directory, name)?;
+    let text = format!("{heading}pid {}\n{NAMES_BELOW}{FIRST_LIMIT}\n", std::process::id());
     write_all(&marker, &text)?;
     Ok(marker)
 }

@@ -1,19 +1,18 @@
 //! `trimbench fit RUN --measure TARGET`: measures what determines the values, then fits to it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Parser as _;
-use trimbench_core::text::{shell_path, to_text};
+use trimbench_core::text::shell_path;
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Nanos};
-use trimbench_devices::TargetSpec;
+use trimbench_devices::{ScratchSpec, TargetSpec};
 use trimbench_fit::{Candidate, MethodChoice, Outside, Twin, TwinScaling, TwinSession, choose};
 use trimbench_report::{Grid, GridColumn};
 use trimbench_results::RunRecord;
 
-use super::scratch::Scratch;
 use super::{failure, with_progress};
 use crate::args::fit::FitArgs;
 use crate::args::{Args, Command, RunArgs};
@@ -32,28 +31,19 @@ pub(super) fn measure(args: &FitArgs, target: &Path, twin: &Twin) -> Result<bool
         let hint = "write `trimbench fit RUN --measure TARGET`";
         return Err(Failure::usage(error).with_hint(hint));
     };
-    if !target.is_dir() {
-        return Measurement { args, target, directory, is_own: false }.begin_or_go_on(twin);
-    }
-    // By its own name, under which it may be destroyed.
-    let target = &fs::canonicalize(target).map_err(Failure::target)?;
-    let image = Scratch::place(target);
-    let measurement = Measurement { args, target: &image, directory, is_own: true };
-    let mut scratch = match begun(directory)? {
-        Some(record) => {
-            check_target(&record, &image, directory)?;
-            // Its image is gone: what has the name now is somebody's.
-            if is_whole(&record) {
-                return measurement.go_on(&record);
-            }
-            Scratch::again(target)
-        }
-        // As large as the twin, so that nothing is scaled.
-        None => Scratch::make(target, args.capacity)?,
+    // In a directory an image is made that nobody else has, and as large as the twin, so that
+    // nothing is scaled.
+    let target = if target.is_dir() {
+        let directory = fs::canonicalize(target).map_err(Failure::target)?;
+        ScratchSpec::new(directory, args.capacity).argument()
+    } else {
+        target.as_os_str().to_owned()
     };
-    let measured = measurement.begin_or_go_on(twin);
-    scratch.keep(begun(directory)?.is_some_and(|record| !is_whole(&record)));
-    measured
+    let measurement = Measurement { args, target: &target, directory };
+    match begun(directory)? {
+        Some(record) => measurement.go_on(&record),
+        None => measurement.begin(twin),
+    }
 }
 
 /// The record of a measurement that was begun.
@@ -71,8 +61,8 @@ fn is_whole(record: &RunRecord) -> bool {
 }
 
 /// That a record is of this drive.
-fn check_target(record: &RunRecord, target: &Path, directory: &Path) -> Result<(), Failure> {
-    let text = to_text(target);
+fn check_target(record: &RunRecord, target: &OsStr, directory: &Path) -> Result<(), Failure> {
+    let text = TargetSpec::text_of(target);
     let named = TargetSpec::parse(&text, None).map_or(text, |spec| spec.to_string());
     let Some(other) = record.plan.iter().find(|planned| planned.target != named) else {
         return Ok(());
@@ -86,23 +76,14 @@ fn check_target(record: &RunRecord, target: &Path, directory: &Path) -> Result<(
 /// What is measured on a drive, and where it is kept.
 struct Measurement<'a> {
     args: &'a FitArgs,
-    /// The drive.
-    target: &'a Path,
+    /// The drive, as an argument of `--target`.
+    target: &'a OsStr,
     /// Where the record is, or will be.
     directory: &'a Path,
-    /// The target is an image that was made for this, and so may be overwritten.
-    is_own: bool,
 }
 
 impl Measurement<'_> {
-    /// Whether there is something to fit to then.
-    fn begin_or_go_on(&self, twin: &Twin) -> Result<bool, Failure> {
-        match begun(self.directory)? {
-            Some(record) => self.go_on(&record),
-            None => self.begin(twin),
-        }
-    }
-
+    /// Begins to measure; whether there is something to fit to then.
     fn begin(&self, twin: &Twin) -> Result<bool, Failure> {
         let Self { args, target, directory, .. } = *self;
         let (plan, scaling) = self.plan()?;
@@ -179,9 +160,7 @@ impl Measurement<'_> {
     /// What may be destroyed, as words.
     fn consent(&self) -> Vec<OsString> {
         let args = self.args;
-        let own = self.is_own.then_some(self.target);
-        let named = args.destroy.iter().map(PathBuf::as_path).chain(own);
-        let destroy = named.flat_map(|path| ["--destroy".into(), path.into()]);
+        let destroy = args.destroy.iter().flat_map(|path| ["--destroy".into(), path.into()]);
         let types = args.overwrite_signature.iter();
         let types = types.flat_map(|name| ["--overwrite-signature".into(), name.into()]);
         let mut words: Vec<OsString> = destroy.chain(types).collect();
@@ -195,7 +174,7 @@ impl Measurement<'_> {
 /// What could be measured on the target, and what it takes there.
 fn candidates(
     (plan, scaling): (&Plan, TwinScaling),
-    target: &Path,
+    target: &OsStr,
 ) -> Result<Vec<Candidate>, Failure> {
     let mut candidates = Vec::new();
     for session in &plan.sessions {
@@ -207,7 +186,7 @@ fn candidates(
         }
     }
     if candidates.is_empty() {
-        let error = anyhow::anyhow!("no method suits `{}`", target.display());
+        let error = anyhow::anyhow!("no method suits `{}`", TargetSpec::text_of(target));
         let hint = "`trimbench run --dry-run --target` it says why";
         return Err(Failure::target(error).with_hint(hint));
     }
@@ -224,7 +203,7 @@ fn run_args(words: Vec<OsString>) -> Result<RunArgs, Failure> {
 
 /// What will be measured, what it takes, and what it determines.
 fn described(
-    (target, plan): (&Path, &Plan),
+    (target, plan): (&OsStr, &Plan),
     candidates: &[Candidate],
     choice: &MethodChoice,
 ) -> String {
@@ -242,7 +221,7 @@ fn described(
     let written = Bytes(chosen().map(|it| it.written.0).sum());
     let mut lines = vec![format!(
         "on {}: at most about {} of wall time, {} written",
-        to_text(target),
+        TargetSpec::text_of(target),
         rough_span(time),
         rough_bytes(written)
     )];

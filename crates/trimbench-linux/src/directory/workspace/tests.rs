@@ -135,8 +135,14 @@ fn a_workspace_is_made_while_others_clean() {
 #[test]
 fn what_is_in_a_leftover_and_not_ours_stays_with_it() {
     type Change = fn(&Path, &Path);
-    let rows: [(&str, Change); 6] = [
+    let rows: [(&str, Change); 9] = [
         ("file", |it, _| fs::write(it.join("thesis.txt"), b"precious").unwrap()),
+        ("number never reached", |it, _| fs::write(it.join("77777"), b"precious").unwrap()),
+        ("the same, at the top", |it, _| fs::write(it.join("file-1024"), b"precious").unwrap()),
+        ("the same, below", |it, _| {
+            fs::create_dir(it.join("s3")).unwrap();
+            fs::write(it.join("s3/1024"), b"precious").unwrap();
+        }),
         ("second link", |it, kept| fs::hard_link(kept, it.join("file-7")).unwrap()),
         ("second link below", |it, kept| {
             fs::create_dir(it.join("s0")).unwrap();
@@ -164,6 +170,25 @@ fn what_is_in_a_leftover_and_not_ours_stays_with_it() {
         assert!(path.join(MARKER).exists(), "{row}: still known as ours");
         assert!(content() >= before - 1, "{row}");
     }
+}
+
+#[test]
+fn numbers_up_to_the_highest_that_was_expected_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = {
+        let mut workspace = Workspace::create(folder.path()).unwrap();
+        for number in [7, 1_023, 1_024, 3_000, 100_000] {
+            workspace.expect_number(number).unwrap();
+            fs::write(workspace.path().join(number.to_string()), b"").unwrap();
+        }
+        let path = workspace.path().to_owned();
+        // As if it were killed: what holds the lock is dropped, and nothing removed.
+        workspace.removed = true;
+        path
+    };
+    let marker = fs::read_to_string(path.join(MARKER)).unwrap();
+    assert!(marker.ends_with("names below 2048\nnames below 4096\nnames below 131072\n"), "{marker}");
+    assert_eq!(clean_leftovers(folder.path(), |_, _| ()).unwrap(), [path]);
 }
 
 #[test]
