@@ -110,6 +110,7 @@ pub(in crate::acceptance) fn record(sessions: Vec<Session>) -> RunRecord {
             commit: "abc".to_owned(),
             model_version: 1,
         },
+        run_id: None,
         seed: 1,
         outcome: Outcome::Complete,
         advice: Vec::new(),

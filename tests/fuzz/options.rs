@@ -262,6 +262,7 @@ fn target(text: &str) -> Result<Done, String> {
             "pool"
         }
         TargetSpec::Real(_) => "filesystem",
+        TargetSpec::Scratch(_) => "scratch image",
         TargetSpec::Directory(_) => "directory",
         TargetSpec::Device(_) => "device",
     };

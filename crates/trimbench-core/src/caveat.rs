@@ -148,8 +148,11 @@ caveats! {
         "the drive does not serve the load even without TRIMs: every wait would be the backlog's"
         => "give a lower rate, or `--set load-rate=auto`";
     TargetChanged "target-changed":
-        "the target was disconnected, exchanged or used by others before the step ended"
-        => "check the target, then continue with `--resume`: the step is measured again";
+        "the target was exchanged, resized or used by others during the session"
+        => "end what used it, then continue with `--resume`: the session is measured again";
+    TargetGone "target-gone":
+        "the target was disconnected before the step ended"
+        => "attach it again, then continue with `--resume`: the step is measured again";
 }
 
 impl Caveat {
@@ -171,6 +174,7 @@ impl Caveat {
                 | Self::CacheSwallowed
                 | Self::Overloaded
                 | Self::TargetChanged
+                | Self::TargetGone
                 | Self::FasterThanPlacebo
                 | Self::BelowResolution
         )

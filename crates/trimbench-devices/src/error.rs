@@ -119,6 +119,11 @@ impl TargetError {
         )
     }
 
+    /// Whether what was claimed has been disconnected, and is not known to be changed.
+    pub fn is_gone(&self) -> bool {
+        matches!(&*self.0, Problem::Claim(error) if error.is_gone())
+    }
+
     /// What the run's files would have to grow to, so that the page cache cannot hold them.
     pub fn files_needed(&self) -> Option<Bytes> {
         match *self.0 {

@@ -2,12 +2,13 @@
 //! inspection.
 //!
 //! Entry points: [`Inspection`] and [`Claim`] are the only way to open a block device or an image
-//! file for writing; [`BlockTarget`] runs block commands on a claimed target; [`DirectoryTarget`]
-//! runs file commands in a directory of its own on a mounted filesystem, and sees the requests of
-//! the devices below through block tracepoints; [`Recorder`] records the commands of a device in
-//! the same way; [`environment`] describes the machine and the storage stack; [`passthrough`] sends
-//! drive commands past the block layer; [`OutputDirectory`] and [`OutputPlace`] write every file of
-//! the program; [`wall_time_unix`] dates them.
+//! file of the user's for writing, and [`ScratchImage`] makes an image that nobody else has;
+//! [`BlockTarget`] runs block commands on either; [`DirectoryTarget`] runs file commands in a
+//! directory of its own on a mounted filesystem, and sees the requests of the devices below through
+//! block tracepoints; [`Recorder`] records the commands of a device in the same way;
+//! [`environment`] describes the machine and the storage stack; [`passthrough`] sends drive
+//! commands past the block layer; [`OutputDirectory`] and [`OutputPlace`] write every file of the
+//! program; [`wall_time_unix`] dates them.
 //!
 //! Needs Linux 5.11 (`io_uring` waits with a timeout of their own). `unsafe` is allowed in `ring`
 //! and `directory::ring` (memory shared with the kernel) and in `ioctl` (calls that no crate
@@ -59,6 +60,7 @@ pub use output::{
     AppendedFile, Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError,
     OutputFile, OutputPlace, Replaces,
 };
+pub use random::random;
 pub use room::PromisedRoom;
 pub use scratch::{ScratchError, ScratchGuard, ScratchImage};
 pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TracingError};

@@ -39,6 +39,8 @@ use draft::is_draft_of;
 #[cfg(test)]
 mod tests;
 
+/// How many files of one name can be set aside.
+const SET_ASIDE_MAX: u32 = 1_000;
 /// Of directories, before the umask.
 const DIRECTORY_MODE: u32 = 0o755;
 
@@ -183,18 +185,19 @@ impl OutputDirectory {
         Draft::begin(self.clone(), name, replaces)
     }
 
-    /// Writes the file `name`, whole or not at all.
+    /// Writes the file `name`, whole or not at all; which file that is then.
     pub fn write(
         &self,
         name: &OsStr,
         bytes: &[u8],
         replaces: Replaces,
         durability: Durability,
-    ) -> Result<(), OutputError> {
+    ) -> Result<Inode, OutputError> {
         let draft = self.begin(name, replaces)?;
         let written = draft.file().write_all(bytes);
         written.map_err(step("write", &self.path.join(name)))?;
-        draft.commit(durability)
+        let inode = draft.inode();
+        draft.commit(durability).map(|()| inode)
     }
 
     /// Begins the file `name` anew, empty, and keeps it open to append to it.
@@ -202,16 +205,32 @@ impl OutputDirectory {
         let path = self.path.join(name);
         let draft = self.begin(name, replaces)?;
         let file = draft.file().try_clone().map_err(step("begin", &path))?;
+        let inode = draft.inode();
         draft.commit(Durability::Durable)?;
-        Ok(AppendedFile::new(file, path))
+        Ok(AppendedFile::new(file, path, inode))
     }
 
     /// The content of the regular file `name`; links are not followed.
     pub fn read(&self, name: &OsStr) -> Result<Vec<u8>, OutputError> {
+        self.read_file(name).map(|(bytes, _)| bytes)
+    }
+
+    /// The same, and which file it was.
+    pub fn read_file(&self, name: &OsStr) -> Result<(Vec<u8>, Inode), OutputError> {
+        let failed = || step("read", &self.path.join(name));
         let mut bytes = Vec::new();
-        let read = self.look(name)?.read_to_end(&mut bytes);
-        read.map_err(step("read", &self.path.join(name)))?;
-        Ok(bytes)
+        let mut file = self.look(name)?;
+        file.read_to_end(&mut bytes).map_err(failed())?;
+        Ok((bytes, Inode::of(&file).map_err(failed())?))
+    }
+
+    /// What has this name; `None` if nothing has. A symbolic link is itself.
+    pub fn inode_of(&self, name: &OsStr) -> Result<Option<Inode>, OutputError> {
+        match rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(status) => Ok(Some(Inode::from_status(&status))),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(errno) => Err(step("examine", &self.path.join(name))(errno)),
+        }
     }
 
     /// Removes the file `name`, if it is there.
@@ -220,6 +239,22 @@ impl OutputDirectory {
             Err(rustix::io::Errno::NOENT) => Ok(()),
             removed => removed.map_err(step("remove", &self.path.join(name))),
         }
+    }
+
+    /// Gives what is called `name` another name, the first of `NAME.set-aside-1`, `-2`, ... that is free.
+    pub fn set_aside(&self, name: &OsStr) -> Result<OsString, OutputError> {
+        for number in 1..=SET_ASIDE_MAX {
+            let mut aside = name.to_owned();
+            aside.push(format!(".set-aside-{number}"));
+            match draft::rename_to_free(self, name, &aside) {
+                Err(rustix::io::Errno::EXIST) => {}
+                renamed => {
+                    renamed.map_err(step("set aside", &self.path.join(name)))?;
+                    return Ok(aside);
+                }
+            }
+        }
+        Err(OutputError::Exists { path: self.path.join(name) })
     }
 
     /// Removes what was made for it, from the inside out, as far as it is empty.

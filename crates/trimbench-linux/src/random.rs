@@ -8,7 +8,7 @@ use trimbench_core::Errno;
 use crate::errno::errno_of;
 
 /// 64 bits of `/dev/urandom`.
-pub(crate) fn random() -> Result<u64, Errno> {
+pub fn random() -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")
         .and_then(|mut file| file.read_exact(&mut bytes))

@@ -104,6 +104,7 @@ pub(crate) fn record(sessions: Vec<Session>, outcome: Outcome) -> RunRecord {
             commit: "abc1234".to_owned(),
             model_version: 1,
         },
+        run_id: None,
         seed: 42,
         outcome,
         advice: Vec::new(),

@@ -1,5 +1,7 @@
 //! The cards of all drives of a record: who is a drive, and what the rules say of it.
 
+use std::collections::BTreeMap;
+
 use crate::advice::{Action, Advice};
 use crate::drives::{MeasuredDrive, drives};
 use crate::record::{AdviceCard, CardLine, CardReason, RunRecord, Session};
@@ -9,8 +11,14 @@ mod tests;
 
 /// A card for each drive, in the order in which they come first.
 pub fn cards(record: &RunRecord) -> Vec<AdviceCard> {
-    let index =
-        |session: &&Session| record.sessions.iter().position(|it| std::ptr::eq(it, *session));
+    // By address: sessions may be equal.
+    let places: BTreeMap<*const Session, usize> = record
+        .sessions
+        .iter()
+        .enumerate()
+        .map(|(index, session)| (std::ptr::from_ref(session), index))
+        .collect();
+    let index = |session: &&Session| places.get(&std::ptr::from_ref(*session)).copied();
     let of_one = drives(record.sessions.iter().map(|session| (0, session)), &[]);
     let card = |drive: &MeasuredDrive<'_>| {
         let sessions: Vec<usize> = drive.sessions.iter().filter_map(index).collect();

@@ -1,5 +1,7 @@
 //! The drives of some records, each with the sessions on it and the advice that they give.
 
+use std::collections::BTreeMap;
+
 use crate::advice::{Advice, advise, drive_name, drive_of};
 use crate::record::Session;
 
@@ -28,10 +30,11 @@ pub fn drives<'a>(
     records: &[&str],
 ) -> Vec<MeasuredDrive<'a>> {
     let mut drives: Vec<MeasuredDrive<'a>> = Vec::new();
+    let mut places = BTreeMap::new();
     for (record, session) in sessions {
         let name = drive_of(session);
-        let same = |drive: &&mut MeasuredDrive<'_>| drive.record == record && drive.name == name;
-        match drives.iter_mut().find(same) {
+        let place = *places.entry((record, name.clone())).or_insert(drives.len());
+        match drives.get_mut(place) {
             Some(drive) => drive.sessions.push(session),
             None => drives.push(MeasuredDrive { name, record, sessions: vec![session] }),
         }
@@ -40,9 +43,13 @@ pub fn drives<'a>(
     let short = |drive: &MeasuredDrive<'_>| {
         drive.sessions.first().map_or(drive.name.clone(), |it| drive_name(it).to_owned())
     };
+    let (mut of_name, mut of_short) = (BTreeMap::new(), BTreeMap::new());
+    for drive in &drives {
+        *of_name.entry(drive.name.clone()).or_insert(0) += 1;
+        *of_short.entry(short(drive)).or_insert(0) += 1;
+    }
     let label = |drive: &MeasuredDrive<'_>| {
-        let same = drives.iter().filter(|other| other.name == drive.name).count();
-        let alike = drives.iter().filter(|other| short(other) == short(drive)).count();
+        let (same, alike) = (of_name[&drive.name], of_short[&short(drive)]);
         let name = if alike > same { drive.name.clone() } else { short(drive) };
         match same {
             1 => name,

@@ -30,17 +30,19 @@ mod kept;
 mod older;
 mod read;
 mod salvage;
+mod seal;
 mod series;
 #[cfg(test)]
 mod tests;
 
 pub use card::{AdviceCard, CardLine, CardReason};
 pub use histograms::HistogramFlaw;
-pub use kept::KeptStep;
+pub use kept::{KeptStep, LineFlaw, RejectedLine, StepOrigin};
 #[cfg(test)]
 pub(crate) use older::role;
 pub use read::RecordError;
 pub use salvage::Salvaged;
+pub use seal::sha256;
 pub use series::Series;
 
 /// The version of the record's format. Raised when a reader of the old format would misread it.
@@ -57,6 +59,10 @@ pub struct RunRecord {
     pub schema: u32,
     /// What measured.
     pub program: Program,
+    /// What tells this run from others: 32 random hexadecimal digits, for runs on real targets.
+    /// Others have none, so that the same seed gives the same bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     /// The seed of everything random in the run.
     pub seed: u64,
     /// How far the run got.
@@ -260,10 +266,17 @@ impl RunRecord {
         if let Err(error) = self.validate() {
             panic!("a record to be written is valid: {error}");
         }
-        let mut json = serde_json::to_vec_pretty(self)
-            .expect("finite numbers under text keys always have a JSON form");
+        let mut json = self.unsealed();
+        if self.run_id.is_some() {
+            json = seal::sealed(json);
+        }
         json.push(b'\n');
         json
+    }
+
+    fn unsealed(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self)
+            .expect("finite numbers under text keys always have a JSON form")
     }
 
     /// Reads a record that [`Self::to_json`] wrote.

@@ -28,4 +28,5 @@ pub use sink::Sink;
 pub use source::{TraceError, TracePosition, TraceSource};
 pub use tally::{Flaw, Ignored, ReadCounts};
 pub use traces::{NoTraces, Traces};
+pub use unpack::unpack as unpacked;
 pub use write::{WriteError, Writer, Written};

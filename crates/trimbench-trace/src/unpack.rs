@@ -24,7 +24,7 @@ const CHUNK: usize = 1 << 16;
 type Stream = Box<dyn Read + Send>;
 
 /// The content without what it is packed in.
-pub(crate) fn unpack(name: &str, mut stream: Stream) -> Result<Stream, TraceError> {
+pub fn unpack(name: &str, mut stream: Stream) -> Result<Stream, TraceError> {
     for _ in 0..LAYERS_MAX {
         let (packing, whole) = peek(stream).map_err(|error| TraceError::io(name, error))?;
         stream = match packing {

@@ -317,6 +317,9 @@ pub(crate) struct RunArgs {
     /// Nothing on stdout: the run is a part of another command.
     #[arg(skip)]
     pub(crate) silent: bool,
+    /// The command that continues this run, where that is not `run --resume`.
+    #[arg(skip)]
+    pub(crate) continued_by: Option<String>,
 }
 
 fn seed(text: &str) -> Result<u64, NumberError> {

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde_json::Value;
 use trimbench_core::exit;
-use trimbench_core::text::{shell_path, shell_word, to_text};
+use trimbench_core::text::{shell_path, shell_word, to_text, visible};
 use trimbench_report::{Detail, JudgedLimit};
 use trimbench_results::limits::{LimitOutcome, evaluate};
 use trimbench_results::{Figure, Limit, RunRecord, Session as SessionRecord, VerdictOutcome};
 
-use crate::args::{RunArgs, RunFormat};
+use crate::args::{OutputFormat, RunArgs, RunFormat};
 use crate::failure::Failure;
 use crate::interrupt::interrupt;
 use crate::output::{Printed, be_quiet, cleaned, data, error_line, note, record_json, style};
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     } else {
         let plan = planned(args)?;
         plan.check_traces()?;
-        let record = fresh_record(&plan);
+        let record = fresh_record(&plan)?;
         let store = match &args.output {
             Some(directory) => Store::create(directory)?,
             None => Store::create_one_of(Path::new(RUNS), default_names())?,
@@ -70,8 +70,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         RunEnd { record: &record, place: &shell_path(store.whereabouts()) }.print(format);
     }
     let kept = ended.kept.is_ok();
+    if !kept {
+        print_unsaved(&record, format);
+    }
     let mut failures: Vec<Failure> =
-        [ended.result.map_err(|failure| resumable(failure, &store, &plan)), ended.kept]
+        [ended.result.map_err(|failure| resumable(failure, (&store, &plan), args)), ended.kept]
             .into_iter()
             .filter_map(Result::err)
             .collect();
@@ -129,10 +132,32 @@ fn describe(args: &RunArgs) -> Result<u8, Failure> {
     Ok(exit::DONE)
 }
 
+/// Prints the steps of sessions that are not finished, where the record could not be saved: nothing
+/// else has them. As JSON they are printed anyway.
+fn print_unsaved(record: &RunRecord, format: OutputFormat) {
+    if format != OutputFormat::Human {
+        return;
+    }
+    let open = record.sessions.iter().filter(|session| !session.finished);
+    for session in open.filter(|session| !session.steps.is_empty()) {
+        let (method, target) = (&session.plan.method, &session.target.name);
+        let title = format!("not saved: the steps of {method} on {target}");
+        data(&format!("{}\n", visible(&title)));
+        for step in &session.steps {
+            let values = step.parameters.iter().chain(&step.metrics);
+            let values: Vec<String> = values.map(|(key, value)| format!("{key}={value}")).collect();
+            data(&format!("  {}\n", visible(&format!("{}: {}", step.id, values.join(" ")))));
+        }
+    }
+}
+
 /// The failure with how to go on, unless it says that itself.
-fn resumable(failure: Failure, store: &Store, plan: &Plan) -> Failure {
+fn resumable(failure: Failure, (store, plan): (&Store, &Plan), args: &RunArgs) -> Failure {
     if failure.hint.is_some() {
         return failure;
+    }
+    if let Some(command) = &args.continued_by {
+        return failure.with_hint(format!("continue with `{command}`"));
     }
     let mut resume =
         format!("continue with `trimbench run --resume {}", shell_path(store.whereabouts()));
@@ -152,7 +177,7 @@ fn resumable(failure: Failure, store: &Store, plan: &Plan) -> Failure {
 /// The plan, record and place of an interrupted run.
 fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store), Failure> {
     let store = Store::open(directory)?.lock()?;
-    let record = store.load()?;
+    let record = store.load_to_resume()?;
     if record.program != program() {
         let (then, now) = (&record.program, program());
         let error = anyhow::anyhow!(
@@ -178,6 +203,11 @@ fn resumed(directory: &Path, args: &RunArgs) -> Result<(Plan, RunRecord, Store),
         return Err(Failure::usage(error).with_hint(hint));
     }
     let plan = Plan::recorded(record.seed, &record.plan, args)?;
+    if record.run_id.is_none() && plan.has_real_targets() {
+        let error = anyhow::anyhow!("the record of a run on a real target has lost its `run_id`");
+        let hint = "the record was changed after it was written; use an unchanged copy";
+        return Err(Failure::usage(error).with_hint(hint));
+    }
     plan.check_traces()?;
     Ok((plan, record, store))
 }

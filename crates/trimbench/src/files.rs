@@ -1,27 +1,31 @@
 //! Files at paths given by the user: which may be replaced.
 //!
-//! Without `--overwrite` a file is replaced only by a newer one of its own kind, which is
-//! recognised by its beginning. A run's record is never replaced, nor is a file that a loop device,
-//! swap or a writing process uses. Pipes and terminals are written to as they are.
+//! Without `--overwrite` a file is replaced only by a newer one of its own kind, which is recognised
+//! by all of its content ([`recognise`]). A run's record is never replaced, however it is encoded
+//! or packed, nor is a file that a loop device, swap or a writing process uses. Pipes and terminals
+//! are written to as they are.
 
-use std::fs::File;
+mod recognise;
+
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use trimbench_linux::{Durability, Inode, OutputDirectory, OutputError, OutputFile, OutputPlace};
-use trimbench_results::{KeptStep, RunRecord};
 
 use crate::failure::Failure;
-use crate::store::Host;
 
-/// So many bytes at the beginning of a record name the program that wrote it.
-const RECORD_HEAD: usize = 4096;
+use recognise::{is_ours, is_record};
+pub(crate) use recognise::{PROFILE_MARK, is_page, profile_file};
+
+/// So much of a file is read at most: what is longer is none of ours, and a record shows within it
+/// that it is one.
+const READ_MAX: u64 = 64 << 20;
 
 /// What may be replaced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules<'a> {
-    /// Files that begin so are ours, and of the kind that is to be written; `None`: none is.
+    /// What files of the kind that is to be written begin with; `None`: none is recognised.
     pub(crate) mark: Option<&'a str>,
     /// Others, too, but for records.
     pub(crate) overwrite: bool,
@@ -88,21 +92,11 @@ impl Destination {
         let Some(content) = content else {
             return refused("already exists and cannot be read", "name another file");
         };
-        let beginning = |length: usize, file: &mut File| {
-            let mut bytes = Vec::new();
-            file.rewind()?;
-            file.take(length as u64).read_to_end(&mut bytes).map(|_| bytes)
-        };
-        let unread = |error| Failure::target(error).context(format!("cannot read `{path}`"));
-        let ours = match rules.mark {
-            Some(mark) => beginning(mark.len(), content).map_err(unread)? == mark.as_bytes(),
-            None => false,
-        };
-        if !ours {
-            // A trace of gigabytes is none, and is not read for that.
-            let head = beginning(RECORD_HEAD, content).map_err(unread)?;
-            let is_json = head.trim_ascii_start().first().is_none_or(|first| *first == b'{');
-            if is_json && is_record(&beginning(usize::MAX, content).map_err(unread)?) {
+        let mut bytes = Vec::new();
+        let read = content.rewind().and_then(|()| content.take(READ_MAX).read_to_end(&mut bytes));
+        read.map_err(|error| Failure::target(error).context(format!("cannot read `{path}`")))?;
+        if !rules.mark.is_some_and(|mark| is_ours(mark, &bytes)) {
+            if is_record(bytes) {
                 let text = "is the record of a run, and is never replaced";
                 return refused(text, "name another file");
             }
@@ -133,36 +127,4 @@ fn unwritable(path: &Path, error: OutputError) -> Failure {
 
 fn cannot_write(path: &Path, error: impl Into<anyhow::Error>) -> Failure {
     Failure::target(error).context(format!("cannot write `{}`", path.display()))
-}
-
-/// Whether it is what a run keeps: its record, whole or not, its steps, or its host's part.
-fn is_record(bytes: &[u8]) -> bool {
-    let has = |text: &str| {
-        let head = &bytes[..bytes.len().min(RECORD_HEAD)];
-        head.windows(text.len()).any(|part| part == text.as_bytes())
-    };
-    bytes.trim_ascii_start().starts_with(b"{")
-        && (has("\"schema\"") && has("\"program\"")
-            || RunRecord::salvage(bytes).is_ok()
-            || bytes.split(|byte| *byte == b'\n').next().and_then(KeptStep::from_line).is_some()
-            || serde_json::from_slice::<Host>(bytes).is_ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_is_known_by_its_content_whole_cut_off_or_sorted() {
-        let record = "{\"schema\":2,\"program\":{\"name\":\"trimbench\"";
-        let host = "{\"command\":[],\"started_unix_s\":1.0,\"ended_unix_s\":null,\
-                    \"debug_build\":false,\"environment\":{}}";
-        assert!(is_record(record.as_bytes()) && is_record(format!("\n {record}").as_bytes()));
-        assert!(is_record(host.as_bytes()));
-        let kept = KeptStep { session: 0, step: trimbench_results::Step::new("a", "b") };
-        assert!(is_record(&kept.to_line()));
-        for other in ["", "{}", "schema program", "[\"schema\",\"program\"]", "{\"schema\":1}"] {
-            assert!(!is_record(other.as_bytes()), "{other}");
-        }
-    }
 }

@@ -20,7 +20,7 @@ use trimbench_results::RunRecord;
 
 use crate::args::fit::FitArgs;
 use crate::failure::Failure;
-use crate::files::{Destination, Rules};
+use crate::files::{Destination, PROFILE_MARK, Rules, profile_file};
 use crate::interrupt::interrupt;
 use crate::output::{Printed as _, be_quiet, note, progress_terminal, set_bar};
 use crate::plan::jobs;
@@ -28,8 +28,6 @@ use crate::store::Store;
 
 pub(crate) use what_if::what_if;
 
-/// What a profile of ours begins with.
-const MARK: &str = "name = ";
 /// The capacities of a twin.
 const CAPACITIES: [Bytes; 2] = [Bytes::gib(1), Bytes::gib(16)];
 
@@ -52,7 +50,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
     }
     // Before anything is searched for it is known that the profile can be written.
     let place = args.output.as_deref().map(|path| {
-        let rules = Rules { mark: Some(MARK), overwrite: args.overwrite, inputs: &[] };
+        let rules = Rules { mark: Some(PROFILE_MARK), overwrite: args.overwrite, inputs: &[] };
         Destination::of(path, rules).map(|place| (place, path))
     });
     let place = place.transpose()?;
@@ -88,7 +86,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
         note("as many figures as values: nothing says how well the twin follows the drive");
     }
     if let Some((place, path)) = place {
-        place.write(&fit.profile(&name_of(path)))?;
+        place.write(&profile_file(&fit.profile(&name_of(path))))?;
     }
     shown::ShownFit { fit: &fit, path: args.output.as_deref() }.print(args.output_format);
     Ok(if contradicted(&fit) { exit::INVALID } else { exit::DONE })

@@ -32,7 +32,20 @@ use trimbench_core::text::to_text;
 
 use crate::args::{Args, Command, Compat, ImportFormat};
 
+/// The stack of everything that is done: that of the first thread has the user's limit
+/// (`ulimit -s`), which may be some KiB.
+const STACK: usize = 16 << 20;
+
 fn main() -> ExitCode {
+    let program = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK);
+    match program.spawn(run_program) {
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(trimbench_core::exit::BUG)),
+        // No more threads for this user: it has this one.
+        Err(_) => run_program(),
+    }
+}
+
+fn run_program() -> ExitCode {
     let words = misuse::without_help_of_help(std::env::args_os().collect());
     let args = match Args::try_parse_from(&words) {
         Ok(args) => args,

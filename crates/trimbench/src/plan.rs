@@ -102,6 +102,11 @@ impl Plan {
         Ok(Self { targets, named, ..Self::of(args.seed, sessions, args)? })
     }
 
+    /// Whether a session is on something that is no model.
+    pub(crate) fn has_real_targets(&self) -> bool {
+        self.sessions.iter().any(|session| session.target.emulated_drive().is_none())
+    }
+
     /// Refuses traces that cannot be replayed, before anything is begun.
     pub(crate) fn check_traces(&self) -> Result<(), Failure> {
         self.sessions.iter().try_for_each(Session::check_trace)
@@ -113,9 +118,16 @@ impl Plan {
         planned: &[PlannedSession],
         args: &RunArgs,
     ) -> Result<Self, Failure> {
+        // Reading a profile takes longer than all else: once for each target.
+        let mut targets = BTreeMap::<&str, TargetSpec>::new();
         let mut sessions = Vec::new();
         for session in planned {
-            sessions.push(Session::recorded(session)?);
+            let target = match targets.get(session.target.as_str()) {
+                Some(target) => target.clone(),
+                None => TargetSpec::parse(&session.target, None)?,
+            };
+            targets.insert(&session.target, target.clone());
+            sessions.push(Session::recorded(session, target)?);
         }
         Self::of(seed, sessions, args)
     }
@@ -187,10 +199,9 @@ impl Session {
         self.method.fits(&ideal).is_ok()
     }
 
-    /// As a record has it.
-    pub(crate) fn recorded(planned: &PlannedSession) -> Result<Self, Failure> {
+    /// As a record has it, on the target that it names.
+    pub(crate) fn recorded(planned: &PlannedSession, target: TargetSpec) -> Result<Self, Failure> {
         let method = methods(std::slice::from_ref(&planned.method))?[0];
-        let target = TargetSpec::parse(&planned.target, None)?;
         Self::new(target, method, preset(&planned.preset)?, &planned.options)
     }
 

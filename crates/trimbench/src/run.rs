@@ -9,7 +9,7 @@ mod recorder;
 mod session;
 mod side_by_side;
 
-use trimbench_core::{Bytes, Interrupt, exit};
+use trimbench_core::{Bytes, Errno, Interrupt, exit};
 use trimbench_engine::Slots;
 use trimbench_results::cards::cards;
 use trimbench_results::{Outcome, Program, RunRecord, SCHEMA};
@@ -32,17 +32,27 @@ pub(crate) fn program() -> Program {
     }
 }
 
-/// The record of a plan of which nothing has been done.
-pub(crate) fn fresh_record(plan: &Plan) -> RunRecord {
-    RunRecord {
+/// The record of a plan of which nothing has been done. Its id is random if a target is real.
+pub(crate) fn fresh_record(plan: &Plan) -> Result<RunRecord, Failure> {
+    let run_id = plan.has_real_targets().then(random_id).transpose();
+    let run_id = run_id.map_err(|errno| {
+        Failure::target(anyhow::anyhow!("cannot read random numbers from `/dev/urandom`: {errno}"))
+    })?;
+    Ok(RunRecord {
         schema: SCHEMA,
         program: program(),
+        run_id,
         seed: plan.seed,
         outcome: Outcome::Running,
         advice: Vec::new(),
         plan: plan.sessions.iter().map(|session| session.planned.clone()).collect(),
         sessions: Vec::new(),
-    }
+    })
+}
+
+/// 128 bits in hexadecimal digits.
+fn random_id() -> Result<String, Errno> {
+    Ok(format!("{:016x}{:016x}", trimbench_linux::random()?, trimbench_linux::random()?))
 }
 
 /// How a run ended.

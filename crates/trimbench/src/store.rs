@@ -1,18 +1,28 @@
 //! The directory of a run: `run.json`, always written as a whole; `steps.ndjson`, to which each
 //! step on a real target is appended until its session ends; and `host.json`, which holds
 //! everything that differs between two runs of one seed.
+//!
+//! What was measured is never lost in silence: steps that cannot be read are an error, and lines
+//! that are not believed stay, in a file of their own.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use trimbench_core::text::{from_text, shell_word};
-use trimbench_linux::{AppendedFile, Durability, OutputDirectory, OutputError, Replaces};
-use trimbench_report::PAGE_MARK;
-use trimbench_results::{KeptStep, RecordError, RunRecord, Salvaged, Step};
+use trimbench_core::Errno;
+use trimbench_core::text::{from_text, shell_path, shell_word};
+use trimbench_linux::{
+    AppendedFile, Durability, Inode, OutputDirectory, OutputError, Replaces,
+};
+use trimbench_results::{
+    KeptStep, RecordError, RejectedLine, RunRecord, Salvaged, Step, StepOrigin,
+};
 
 use crate::failure::Failure;
+use crate::files::is_page;
+use crate::output::error_line;
 
 #[cfg(test)]
 mod tests;
@@ -23,6 +33,8 @@ const RECORD: &str = "run.json";
 const STEPS: &str = "steps.ndjson";
 /// What is true of this machine and this time only.
 const HOST: &str = "host.json";
+/// What is said of a record whose seal is wrong.
+const CHANGED: &str = "was changed after it was written";
 /// The page of the run.
 pub(crate) const PAGE: &str = "report.html";
 
@@ -31,6 +43,9 @@ pub(crate) const PAGE: &str = "report.html";
 #[derive(Debug)]
 pub(crate) struct Store {
     directory: OutputDirectory,
+    /// By name: the files that this process wrote, or read and understood. What else has one of our
+    /// names is somebody's, and is set aside.
+    own: RefCell<BTreeMap<&'static str, Inode>>,
 }
 
 /// The file that steps are appended to.
@@ -60,10 +75,14 @@ pub(crate) struct SessionTime {
 }
 
 impl Store {
+    fn of(directory: OutputDirectory) -> Self {
+        Self { directory, own: RefCell::default() }
+    }
+
     /// A new directory, or an empty one.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let directory = OutputDirectory::create(path).map_err(|error| unmade(path, error))?;
-        let store = Self { directory }.lock()?;
+        let store = Self::of(directory).lock()?;
         if !store.directory.is_empty().map_err(|error| unmade(path, error))? {
             let name = path.display();
             let is_run = store.directory.read(OsStr::new(RECORD)).is_ok();
@@ -94,7 +113,7 @@ impl Store {
         for name in names {
             match parent.make(OsStr::new(&name)) {
                 Err(OutputError::Exists { .. }) => {}
-                made => return Self { directory: made.map_err(unmade)? }.lock(),
+                made => return Self::of(made.map_err(unmade)?).lock(),
             }
         }
         Err(Failure::usage(anyhow::anyhow!("every name in `{}` is taken", parent.path().display())))
@@ -121,7 +140,7 @@ impl Store {
             _ => path,
         };
         match OutputDirectory::open(directory) {
-            Ok(directory) => Ok(Self { directory }),
+            Ok(directory) => Ok(Self::of(directory)),
             Err(error) => {
                 let record = directory.join(RECORD);
                 Err(unreadable(error).context(format!("cannot read `{}`", record.display())))
@@ -142,55 +161,125 @@ impl Store {
     /// Removes what this run made: nothing was measured. What cannot be removed stays.
     pub(crate) fn discard(&self) {
         for file in [RECORD, STEPS, HOST] {
-            let _ = self.directory.remove(OsStr::new(file));
+            self.remove_own(file);
         }
         self.directory.remove_made();
     }
 
-    /// Reads the record, with the steps that were kept since it was written.
+    /// Reads the record, with the steps that were kept since it was written. Says what of it is not
+    /// believed.
     pub(crate) fn load(&self) -> Result<RunRecord, Failure> {
-        let mut record = self.read(RunRecord::from_json)?;
-        record.add_kept(&self.kept_steps());
-        Ok(record)
+        let loaded = self.read(RunRecord::from_json)?;
+        loaded.flaws().iter().for_each(|flaw| error_line(&format!("{}: {flaw}", self.shown())));
+        Ok(loaded.content)
+    }
+
+    /// The same, to go on with the run: an error if somebody changed the record, or if lines of
+    /// kept steps are not believed. These are set aside first, and the steps of the other lines are
+    /// in the record then.
+    pub(crate) fn load_to_resume(&self) -> Result<RunRecord, Failure> {
+        let loaded = self.read(RunRecord::from_json)?;
+        if loaded.is_changed {
+            let error = anyhow::anyhow!("{} {CHANGED}", self.shown());
+            let hint = "the run goes on from an unchanged copy only; or start a new run";
+            return Err(Failure::usage(error).with_hint(hint));
+        }
+        let Some(first) = loaded.rejected.first() else { return Ok(loaded.content) };
+        let count = loaded.rejected.len();
+        let RejectedLine { line, reason } = first;
+        self.write_record(&loaded.content)?;
+        let aside = self.directory.set_aside(OsStr::new(STEPS)).map_err(unsaved)?;
+        let error = anyhow::anyhow!(
+            "{count} of the lines in `{STEPS}` of {} are not believed: line {line} {}",
+            shell_path(self.path()),
+            reason.words()
+        );
+        Err(Failure::usage(error).with_hint(format!(
+            "all lines are kept in `{}`, and the steps of the others are in the record; resume once \
+             more to measure what is missing",
+            self.path().join(aside).display()
+        )))
     }
 
     /// Reads what can be understood of the record: for reports, never to go on with the run.
     pub(crate) fn salvage(&self) -> Result<Salvaged, Failure> {
-        let mut salvaged = self.read(RunRecord::salvage)?;
-        if let Some(line) = salvaged.record.add_kept(&self.kept_steps()) {
-            salvaged.flaws.push(format!(
-                "line {line} of `{STEPS}` cannot be understood: it and those after it are left out"
-            ));
-        }
+        let loaded = self.read(RunRecord::salvage)?;
+        let found = loaded.flaws();
+        let mut salvaged = loaded.content;
+        salvaged.flaws.extend(found);
         Ok(salvaged)
     }
 
     /// The lines of the steps that were kept; none where there is no such file.
-    fn kept_steps(&self) -> Vec<u8> {
-        self.directory.read(OsStr::new(STEPS)).unwrap_or_default()
+    fn kept_steps(&self) -> Result<(Vec<u8>, Option<Inode>), Failure> {
+        match self.directory.read_file(OsStr::new(STEPS)) {
+            Err(error) if error.errno() == Some(Errno::ENOENT) => Ok((Vec::new(), None)),
+            Ok((bytes, inode)) => Ok((bytes, Some(inode))),
+            Err(error) => {
+                let hint = "make it readable, or move it elsewhere: what it holds is then measured \
+                            again";
+                let failure = Failure::usage(error).context("steps were measured that cannot be read");
+                Err(failure.with_hint(hint))
+            }
+        }
+    }
+
+    /// The record's file, for messages.
+    fn shown(&self) -> String {
+        format!("`{}`", self.path().join(RECORD).display())
     }
 
     /// Begins the file that the steps of a session are appended to.
     pub(crate) fn begin_steps(&self) -> Result<StepFile, Failure> {
-        let file = self.directory.append_to(OsStr::new(STEPS), Replaces::AnyFile);
-        file.map(StepFile).map_err(unsaved)
+        let replaces = self.replaced(STEPS).map_err(unsaved)?;
+        let file = self.directory.append_to(OsStr::new(STEPS), replaces).map_err(unsaved)?;
+        self.own.borrow_mut().insert(STEPS, file.inode());
+        Ok(StepFile(file))
     }
 
-    fn read<T>(&self, parse: fn(&[u8]) -> Result<T, RecordError>) -> Result<T, Failure> {
-        let bytes = self.directory.read(OsStr::new(RECORD)).map_err(unreadable)?;
-        parse(&bytes).map_err(|error: RecordError| {
+    fn read<T: HasRecord>(
+        &self,
+        parse: fn(&[u8]) -> Result<T, RecordError>,
+    ) -> Result<Loaded<T>, Failure> {
+        // In this order: the steps go once the record has them.
+        let (steps, of_steps) = self.kept_steps()?;
+        let (bytes, of_record) = self.directory.read_file(OsStr::new(RECORD)).map_err(unreadable)?;
+        let mut content = parse(&bytes).map_err(|error: RecordError| {
             let hint = error.hint();
-            let path = self.path().join(RECORD);
-            Failure::usage(error).context(format!("`{}`", path.display())).with_hint(hint)
-        })
+            Failure::usage(error).context(self.shown()).with_hint(hint)
+        })?;
+        let record = content.record();
+        let is_changed = !record.is_unchanged(&bytes);
+        let rejected = record.add_kept(&steps);
+        let mut own = self.own.borrow_mut();
+        own.insert(RECORD, of_record);
+        // With a line that is not believed it is set aside.
+        own.extend(of_steps.filter(|_| rejected.is_empty()).map(|inode| (STEPS, inode)));
+        Ok(Loaded { content, is_changed, rejected })
     }
 
     /// Writes the record, whole or not at all, and on the disk when this returns.
     pub(crate) fn save(&self, record: &RunRecord) -> Result<(), Failure> {
-        self.replace(RECORD, &record.to_json(), Durability::Durable).map_err(unsaved)?;
+        self.write_record(record)?;
         // The record has all of them. Left behind, they would be known to be there twice.
-        let _ = self.directory.remove(OsStr::new(STEPS));
+        self.remove_own(STEPS);
         Ok(())
+    }
+
+    /// Removes a file that is ours. What cannot be removed stays.
+    fn remove_own(&self, name: &'static str) {
+        let is_own = |found: &Option<Inode>| found.is_some() && *found == self.own_inode(name);
+        if self.directory.inode_of(OsStr::new(name)).is_ok_and(|found| is_own(&found)) {
+            let _ = self.directory.remove(OsStr::new(name));
+        }
+    }
+
+    fn own_inode(&self, name: &str) -> Option<Inode> {
+        self.own.borrow().get(name).copied()
+    }
+
+    fn write_record(&self, record: &RunRecord) -> Result<(), Failure> {
+        self.replace(RECORD, &record.to_json(), Durability::Durable).map_err(unsaved)
     }
 
     /// What is true of the machine and time of an earlier run, as keys and texts; empty where it is
@@ -211,8 +300,10 @@ impl Store {
     }
 
     fn kept_host(&self) -> Option<Host> {
-        let bytes = self.directory.read(OsStr::new(HOST)).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        let (bytes, inode) = self.directory.read_file(OsStr::new(HOST)).ok()?;
+        let host = serde_json::from_slice(&bytes).ok()?;
+        self.own.borrow_mut().insert(HOST, inode);
+        Some(host)
     }
 
     /// Writes what is true of this machine and this time.
@@ -225,27 +316,103 @@ impl Store {
 
     /// Writes the page of the run, unless something else has its name.
     pub(crate) fn save_page(&self, page: &str) -> Result<(), Failure> {
-        if let Ok(there) = self.directory.read(OsStr::new(PAGE))
-            && !there.starts_with(PAGE_MARK.as_bytes())
-        {
-            let path = self.path().join(PAGE);
-            let error = anyhow::anyhow!("`{}` was not written by trimbench", path.display());
-            return Err(Failure::usage(error).with_hint("rename it, or add `--no-report`"));
+        let path = self.path().join(PAGE);
+        match self.directory.read_file(OsStr::new(PAGE)) {
+            Ok((there, inode)) if is_page(&there) => {
+                self.own.borrow_mut().insert(PAGE, inode);
+            }
+            Ok(_) => {
+                let error = anyhow::anyhow!("`{}` was not written by trimbench", path.display());
+                return Err(Failure::usage(error).with_hint("rename it, or add `--no-report`"));
+            }
+            Err(error) if error.errno() == Some(Errno::ENOENT) => {}
+            Err(error) => {
+                let failure = Failure::usage(error).context("a file is where the report would be");
+                return Err(failure.with_hint("rename it, or add `--no-report`"));
+            }
         }
         self.replace(PAGE, page.as_bytes(), Durability::Later)
             .map_err(|error| Failure::target(error).context("cannot write the report"))
     }
 
-    fn replace(&self, name: &str, bytes: &[u8], durability: Durability) -> Result<(), OutputError> {
-        self.directory.write(OsStr::new(name), bytes, Replaces::AnyFile, durability)
+    fn replace(
+        &self,
+        name: &'static str,
+        bytes: &[u8],
+        durability: Durability,
+    ) -> Result<(), OutputError> {
+        let replaces = self.replaced(name)?;
+        let inode = self.directory.write(OsStr::new(name), bytes, replaces, durability)?;
+        self.own.borrow_mut().insert(name, inode);
+        Ok(())
+    }
+
+    /// What a file of ours takes the place of: of its own last state. What is not ours is set aside
+    /// first, and that is said.
+    fn replaced(&self, name: &str) -> Result<Replaces, OutputError> {
+        match self.directory.inode_of(OsStr::new(name))? {
+            None => Ok(Replaces::Nothing),
+            found if found == self.own_inode(name) => Ok(found.map_or(Replaces::Nothing, Replaces::File)),
+            Some(_) => {
+                let aside = self.directory.set_aside(OsStr::new(name))?;
+                error_line(&format!(
+                    "`{}` was not written by this run: it is kept as `{}`",
+                    self.path().join(name).display(),
+                    Path::new(&aside).display()
+                ));
+                Ok(Replaces::Nothing)
+            }
+        }
     }
 }
 
 impl StepFile {
-    /// Appends a step of the session at this index: on the disk when this returns.
-    pub(crate) fn append(&mut self, session: usize, step: &Step) -> Result<(), Failure> {
-        let line = KeptStep { session, step: step.clone() }.to_line();
+    /// Appends the step at this place of its session: on the disk when this returns.
+    pub(crate) fn append(
+        &mut self,
+        origin: &StepOrigin,
+        sequence: usize,
+        step: &Step,
+    ) -> Result<(), Failure> {
+        let line = KeptStep::new(origin.clone(), sequence, step.clone()).to_line();
         self.0.append(&line).map_err(unsaved)
+    }
+}
+
+/// What was read of a run's directory.
+struct Loaded<T> {
+    content: T,
+    /// Somebody changed the record after it was written.
+    is_changed: bool,
+    /// Lines of kept steps that are not believed.
+    rejected: Vec<RejectedLine>,
+}
+
+/// What a record can be found in.
+trait HasRecord {
+    fn record(&mut self) -> &mut RunRecord;
+}
+
+impl HasRecord for RunRecord {
+    fn record(&mut self) -> &mut RunRecord {
+        self
+    }
+}
+
+impl HasRecord for Salvaged {
+    fn record(&mut self) -> &mut RunRecord {
+        &mut self.record
+    }
+}
+
+impl<T> Loaded<T> {
+    /// What is not believed, each in a sentence without a full stop.
+    fn flaws(&self) -> Vec<String> {
+        let changed = self.is_changed.then(|| CHANGED.to_owned());
+        let left_out = |it: &RejectedLine| {
+            format!("line {} of `{STEPS}` {}: it is left out", it.line, it.reason.words())
+        };
+        changed.into_iter().chain(self.rejected.iter().map(left_out)).collect()
     }
 }
 

@@ -92,8 +92,9 @@ pub(crate) fn check(
     least: Progress,
 ) -> Result<RunRecord, String> {
     let mut record = RunRecord::from_json(found).map_err(|error| format!("unreadable: {error}"))?;
-    if let Some(line) = record.add_kept(kept_steps) {
-        return Err(format!("line {line} of the kept steps is unreadable"));
+    if let Some(rejected) = record.add_kept(kept_steps).first() {
+        let line = rejected.line;
+        return Err(format!("line {line} of the kept steps {}", rejected.reason.words()));
     }
     let of_plan = |record: &RunRecord| {
         let sessions = record.plan.iter().map(|planned| (&planned.method, &planned.options));

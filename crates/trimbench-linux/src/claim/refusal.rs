@@ -124,6 +124,11 @@ impl ClaimError {
         self.0.id()
     }
 
+    /// Whether the target was disconnected, and is not known to be changed.
+    pub fn is_gone(&self) -> bool {
+        self.id() == "gone"
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         self.0.hint()

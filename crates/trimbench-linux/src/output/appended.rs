@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 
-use super::{OutputError, step};
+use super::{Inode, OutputError, step};
 
 /// A file to which pieces are appended, by descriptor: whatever becomes of its name.
 #[derive(Debug)]
@@ -12,14 +12,20 @@ pub struct AppendedFile {
     file: File,
     /// As named at first; for messages.
     path: PathBuf,
+    inode: Inode,
     /// Bytes of whole pieces.
     length: u64,
 }
 
 impl AppendedFile {
     /// Of an empty file.
-    pub(super) fn new(file: File, path: PathBuf) -> Self {
-        Self { file, path, length: 0 }
+    pub(super) fn new(file: File, path: PathBuf, inode: Inode) -> Self {
+        Self { file, path, inode, length: 0 }
+    }
+
+    /// Which file it is.
+    pub fn inode(&self) -> Inode {
+        self.inode
     }
 
     /// Appends a piece: it is on the disk when this returns. If that fails, the pieces before it

@@ -114,6 +114,11 @@ impl Draft {
         self.begun.directory.path.join(&self.begun.name)
     }
 
+    /// Which file it is, also when it has its name.
+    pub fn inode(&self) -> Inode {
+        self.begun.inode
+    }
+
     /// What removes it.
     pub fn begun(&self) -> Begun {
         self.begun.clone()
@@ -148,15 +153,9 @@ impl Draft {
 
     /// Gives it a name that nothing has, whoever is quicker.
     pub(super) fn publish(&self) -> Result<(), OutputError> {
-        let (directory, own) = (&self.begun.directory, &self.begun.name);
-        let flags = RenameFlags::NOREPLACE;
-        let published = rustix::fs::renameat_with(directory, own, directory, &self.name, flags)
-            // NFS has links, but no such renames. The draft's own name goes when it is dropped.
-            .or_else(|_| {
-                rustix::fs::linkat(directory, own, directory, &self.name, AtFlags::empty())
-            });
+        let directory = &self.begun.directory;
         let path = directory.path.join(&self.name);
-        match published {
+        match rename_to_free(directory, &self.begun.name, &self.name) {
             Err(rustix::io::Errno::EXIST) => Err(OutputError::Exists { path }),
             published => published.map_err(step("give the new content its name", &path)),
         }
@@ -183,6 +182,23 @@ impl Begun {
             Err(rustix::io::Errno::NOENT) => Ok(false),
             Err(errno) => Err(step("examine", &self.directory.path.join(&self.name))(errno)),
         }
+    }
+}
+
+/// Gives a file another name, if nothing has it (`EEXIST`).
+pub(super) fn rename_to_free(
+    directory: &OutputDirectory,
+    from: &OsStr,
+    to: &OsStr,
+) -> rustix::io::Result<()> {
+    let flags = RenameFlags::NOREPLACE;
+    match rustix::fs::renameat_with(directory, from, directory, to, flags) {
+        // NFS has links, but no such renames.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+            rustix::fs::linkat(directory, from, directory, to, AtFlags::empty())?;
+            rustix::fs::unlinkat(directory, from, AtFlags::empty())
+        }
+        renamed => renamed,
     }
 }
 

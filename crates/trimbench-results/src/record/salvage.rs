@@ -54,6 +54,7 @@ pub(super) fn salvage(json: &[u8]) -> Result<Salvaged, RecordError> {
         model_version: 0,
     });
     let mut field = |key: &str| pieces.rest.remove(key);
+    let run_id = field("run_id").and_then(|id| serde_json::from_value(id).ok());
     let seed = required(field("seed"), "`seed`", &mut flaws).unwrap_or(0);
     let outcome = field("outcome");
     // A record that is cut off before its sessions has an outcome all the same: it comes first.
@@ -82,7 +83,7 @@ pub(super) fn salvage(json: &[u8]) -> Result<Salvaged, RecordError> {
         let cause = std::error::Error::source(&refusal).map(|cause| format!(": {cause}"));
         flaws.push(format!("{refusal}{}", cause.unwrap_or_default()));
     }
-    let record = RunRecord { schema: SCHEMA, program, seed, outcome, advice, plan, sessions };
+    let record = RunRecord { schema: SCHEMA, program, run_id, seed, outcome, advice, plan, sessions };
     Ok(Salvaged { record, flaws })
 }
 

@@ -43,6 +43,7 @@ pub(super) fn record() -> RunRecord {
             commit: text("abc"),
             model_version: 1,
         },
+        run_id: None,
         seed: u64::MAX,
         outcome: Outcome::Failed { message: text("device \"gone\"") },
         advice: Vec::new(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::Parser as _;
-use trimbench_core::text::shell_path;
+use trimbench_core::text::{shell_path, shell_word};
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Nanos};
 use trimbench_devices::{ScratchSpec, TargetSpec};
@@ -198,6 +198,9 @@ fn run_args(words: Vec<OsString>) -> Result<RunArgs, Failure> {
     let parsed = Args::try_parse_from(words).map_err(Failure::usage)?;
     let Command::Run(mut run) = parsed.command else { unreachable!("the second word is `run`") };
     run.silent = true;
+    let words = std::env::args_os().skip(1).map(shell_word);
+    let command = std::iter::once("trimbench".to_owned()).chain(words).collect::<Vec<_>>();
+    run.continued_by = Some(command.join(" "));
     Ok(run)
 }
 

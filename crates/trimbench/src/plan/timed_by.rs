@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use trimbench_core::Nanos;
-use trimbench_devices::Consent;
+use trimbench_devices::{Consent, TargetSpec};
 use trimbench_results::PlannedSession;
 
 use super::Session;
@@ -33,7 +33,7 @@ impl TimedBy {
         let mut paced = Vec::new();
         for SessionTime { index, took_s } in times {
             let Some(planned) = record.plan.get(index) else { continue };
-            let session = Session::recorded(planned)?;
+            let session = Session::recorded(planned, TargetSpec::parse(&planned.target, None)?)?;
             let foretold = session.rough_demand(consent, rate).map_or(Nanos::ZERO, |it| it.time);
             if foretold > Nanos::ZERO {
                 let PlannedSession { method, target, .. } = planned.clone();

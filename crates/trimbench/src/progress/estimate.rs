@@ -13,6 +13,8 @@
 //! What is left is then spread over the jobs as the run does it: emulated sessions side by side,
 //! the longest first, real ones alone. Nothing here reaches the record.
 
+use std::collections::BTreeMap;
+
 use trimbench_engine::Stage;
 use trimbench_ssd::{Media, SsdConfig};
 
@@ -184,9 +186,10 @@ impl Estimate {
 
     /// What is left of the whole run at `now`, in seconds.
     pub(super) fn left(&self, now: f64) -> f64 {
+        let paces = self.paces();
         let mut total = 0.0;
         for stretch in self.sessions.chunk_by(|a, b| a.0.emulated && b.0.emulated) {
-            let left = stretch.iter().map(|session| self.session_left(session, now));
+            let left = stretch.iter().map(|session| session_left(session, &paces, now));
             total += if stretch.iter().all(|(cost, _)| cost.emulated) {
                 let running = |state: &State| matches!(state, State::Running(_));
                 let left: Vec<(bool, f64)> = stretch
@@ -199,10 +202,10 @@ impl Estimate {
                 left.sum()
             };
         }
-        total + self.page_left(now)
+        total + self.page_left(paces.all, now)
     }
 
-    fn page_left(&self, now: f64) -> f64 {
+    fn page_left(&self, pace: f64, now: f64) -> f64 {
         if !self.page {
             return 0.0;
         }
@@ -211,70 +214,92 @@ impl Estimate {
             _ => cost.prior > 0.0,
         };
         let count = self.sessions.iter().filter(shown).count() as f64;
-        let expected = (PAGE_BASE + count * PAGE) * self.pace(None, 1.0);
+        let expected = (PAGE_BASE + count * PAGE) * pace;
         let took = self.page_since.map_or(0.0, |since| now - since);
         (expected - took).max(expected * OVERDUE)
     }
 
-    /// What is left of one session.
-    fn session_left(&self, (cost, state): &(SessionCost, State), now: f64) -> f64 {
-        match state {
-            State::Ended { .. } | State::LeftOut => 0.0,
-            State::Waiting => self.expected(cost),
-            State::Running(Running { since, said: None }) => {
-                let expected = self.expected(cost);
-                (expected - (now - since)).max(expected * OVERDUE)
-            }
-            State::Running(Running { since, said: Some(said) }) => {
-                let left = if cost.emulated {
-                    let planned = self.expected(cost) * (1.0 - said.share);
-                    let own = (said.at - since) / said.share.max(SHARE_MIN) * (1.0 - said.share);
-                    // The more of it is done, the more its own pace counts.
-                    planned * (1.0 - said.share) + own * said.share
-                } else {
-                    said.left
-                };
-                // While a step runs, its time passes. If it is overdue, the mean of all steps was
-                // too low, the plan's own guess being one more of them.
-                let (step, behind) = (left / said.open as f64, (said.open - 1) as f64);
-                let took = now - said.at;
-                let seen = (said.done + 2) as f64;
-                let late = if cost.emulated { 0.0 } else { (took - step).max(0.0) / seen };
-                (step - took).max(0.0) + behind * (step + late)
-            }
+    /// How much longer emulated sessions take than their priors, from all in one pass: a plan may
+    /// have tens of thousands.
+    fn paces(&self) -> Paces {
+        let (mut all, mut of_method) = (Pace::default(), BTreeMap::<&str, Pace>::new());
+        for (cost, state) in self.sessions.iter().filter(|(cost, _)| cost.emulated) {
+            let (took, expected) = match state {
+                State::Ended { took } => (*took, cost.prior),
+                State::Running(Running { since, said: Some(said) }) if said.share > SHARE_MIN => {
+                    (said.at - since, cost.prior * said.share)
+                }
+                _ => continue,
+            };
+            all.add(took, expected);
+            of_method.entry(cost.method).or_default().add(took, expected);
         }
+        let all = all.after(1.0);
+        let of_method = of_method.into_iter().map(|(method, pace)| (method, pace.after(all)));
+        Paces { all, of_method: of_method.collect() }
+    }
+}
+
+/// How long sessions took, and what was expected of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    took: f64,
+    expected: f64,
+}
+
+impl Pace {
+    fn add(&mut self, took: f64, expected: f64) {
+        self.took += took;
+        self.expected += expected;
     }
 
+    /// The ratio, where it was `before` until anything was measured.
+    fn after(self, before: f64) -> f64 {
+        (TRUST * before + self.took) / (TRUST + self.expected)
+    }
+}
+
+/// How much longer emulated sessions take than their priors.
+#[derive(Debug)]
+struct Paces {
+    all: f64,
+    of_method: BTreeMap<&'static str, f64>,
+}
+
+impl Paces {
     /// What a session takes that has not begun.
     fn expected(&self, cost: &SessionCost) -> f64 {
-        if !cost.emulated {
-            return cost.prior;
-        }
-        let all = self.pace(None, 1.0);
-        cost.prior * self.pace(Some(cost.method), all)
+        let own = || self.of_method.get(cost.method).copied().unwrap_or(self.all);
+        if cost.emulated { cost.prior * own() } else { cost.prior }
     }
+}
 
-    /// How much longer emulated sessions take than their priors, of one method or of all; `before`
-    /// where nothing is measured.
-    fn pace(&self, method: Option<&str>, before: f64) -> f64 {
-        let (mut took, mut expected) = (TRUST * before, TRUST);
-        for (cost, state) in &self.sessions {
-            if !cost.emulated || method.is_some_and(|method| method != cost.method) {
-                continue;
-            }
-            match state {
-                State::Ended { took: measured } => {
-                    took += measured;
-                    expected += cost.prior;
-                }
-                State::Running(Running { since, said: Some(said) }) if said.share > SHARE_MIN => {
-                    took += said.at - since;
-                    expected += cost.prior * said.share;
-                }
-                _ => {}
-            }
+/// What is left of one session.
+fn session_left((cost, state): &(SessionCost, State), paces: &Paces, now: f64) -> f64 {
+    match state {
+        State::Ended { .. } | State::LeftOut => 0.0,
+        State::Waiting => paces.expected(cost),
+        State::Running(Running { since, said: None }) => {
+            let expected = paces.expected(cost);
+            (expected - (now - since)).max(expected * OVERDUE)
         }
-        took / expected
+        State::Running(Running { since, said: Some(said) }) => {
+            let left = if cost.emulated {
+                let planned = paces.expected(cost) * (1.0 - said.share);
+                let own = (said.at - since) / said.share.max(SHARE_MIN) * (1.0 - said.share);
+                // The more of it is done, the more its own pace counts.
+                planned * (1.0 - said.share) + own * said.share
+            } else {
+                said.left
+            };
+            // While a step runs, its time passes. If it is overdue, the mean of all steps was too
+            // low, the plan's own guess being one more of them.
+            let (step, behind) = (left / said.open as f64, (said.open - 1) as f64);
+            let took = now - said.at;
+            let seen = (said.done + 2) as f64;
+            let late = if cost.emulated { 0.0 } else { (took - step).max(0.0) / seen };
+            (step - took).max(0.0) + behind * (step + late)
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Saves the results of sessions in the record, and shows them.
 
-use trimbench_core::Caveat;
+use trimbench_core::{Caveat, Nanos};
 use trimbench_engine::{MethodResult, Stage};
-use trimbench_results::{RunRecord, Session as SessionRecord, Step};
+use trimbench_linux::monotonic_time;
+use trimbench_results::{RunRecord, Session as SessionRecord, Step, StepOrigin};
 
 use super::identity::check_same;
 use super::session::{End, Ended, Listener, planned_record};
@@ -13,6 +14,12 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::store::{StepFile, Store};
 
+/// Up to so many sessions the record is saved at the end of each. Beyond, all that is written would
+/// grow as the square of their number.
+const SAVED_EACH: usize = 500;
+/// Then it is saved so often.
+const SAVE_EVERY: Nanos = Nanos::from_secs(10);
+
 /// The record of a run that goes on.
 pub(super) struct Recorder<'a> {
     plan: &'a Plan,
@@ -20,6 +27,8 @@ pub(super) struct Recorder<'a> {
     store: &'a Store,
     format: OutputFormat,
     progress: &'a Progress,
+    /// When it was last saved after an emulated session.
+    saved: Nanos,
 }
 
 impl<'a> Recorder<'a> {
@@ -31,7 +40,7 @@ impl<'a> Recorder<'a> {
     ) -> Self {
         let finished = record.sessions.iter().enumerate().filter(|(_, session)| session.finished);
         finished.for_each(|(index, _)| progress.skip(index));
-        Self { plan, record, store, format, progress }
+        Self { plan, record, store, format, progress, saved: Nanos::ZERO }
     }
 
     /// Whether a session is finished.
@@ -92,10 +101,28 @@ impl<'a> Recorder<'a> {
         self.store.save(self.record)
     }
 
+    /// The same after an emulated session, which can be repeated: where writing takes long, once in
+    /// a while.
+    pub(super) fn save_in_time(&mut self) -> Result<(), Failure> {
+        let now = monotonic_time();
+        if self.record.sessions.len() > SAVED_EACH && now.saturating_sub(self.saved) < SAVE_EVERY {
+            return Ok(());
+        }
+        self.saved = now;
+        self.save()
+    }
+
     /// Ends the session that is shown, which is in the record with all its steps.
     pub(super) fn end(&mut self, index: usize, ended: Ended) -> Result<(), Failure> {
         if let Some(environment) = ended.environment_after {
             self.session(index).environment_after = environment;
+        }
+        if ended.target_changed {
+            let caveats = &mut self.session(index).caveats;
+            let id = Caveat::TargetChanged.id();
+            if !caveats.iter().any(|other| other == id) {
+                caveats.push(id.to_owned());
+            }
         }
         let result = ended.result.and_then(|end| {
             self.finish(index, end);
@@ -137,6 +164,12 @@ impl<'a> Recorder<'a> {
     }
 }
 
+/// Whether the target of a session was found changed, in the end or with a step.
+fn has_changed(session: &SessionRecord) -> bool {
+    let steps = session.steps.iter().flat_map(|step| &step.caveats);
+    session.caveats.iter().chain(steps).any(|id| id == Caveat::TargetChanged.id())
+}
+
 /// Puts down what was found.
 fn put_found(session: &mut SessionRecord, found: MethodResult) {
     session.steps = found.steps;
@@ -154,8 +187,8 @@ fn put_found(session: &mut SessionRecord, found: MethodResult) {
 pub(super) struct Alone<'a, 'r> {
     recorder: &'a mut Recorder<'r>,
     index: usize,
-    /// Begun with the first step.
-    steps: Option<StepFile>,
+    /// Begun with the first step; where that and the others come from.
+    steps: Option<(StepFile, StepOrigin)>,
 }
 
 impl<'a, 'r> Alone<'a, 'r> {
@@ -173,11 +206,12 @@ impl Listener for Alone<'_, '_> {
         }
         let resumes = recorder.plan.sessions[*index].info.resumes;
         let mut done = match earlier {
-            Some(session) if resumes => session.steps.clone(),
+            // Nobody knows which of its steps were measured before the target changed.
+            Some(session) if resumes && !has_changed(session) => session.steps.clone(),
             _ => Vec::new(),
         };
-        let changed = Caveat::TargetChanged.id();
-        done.retain(|step| !step.caveats.iter().any(|id| id == changed));
+        let gone = Caveat::TargetGone.id();
+        done.retain(|step| !step.caveats.iter().any(|id| id == gone));
         record.steps.clone_from(&done);
         let target = &recorder.plan.sessions[*index].target;
         let discards = record.target.capabilities.get("discard").is_some_and(|it| it != "none");
@@ -197,12 +231,16 @@ impl Listener for Alone<'_, '_> {
     fn keep(&mut self, step: Step) -> Result<(), Failure> {
         let Self { recorder, index, steps } = self;
         recorder.show(*index, &step);
-        let file = match steps {
-            Some(file) => file,
-            None => steps.insert(recorder.store.begin_steps()?),
+        let sequence = recorder.session(*index).steps.len();
+        recorder.session(*index).steps.push(step.clone());
+        let (file, origin) = match steps {
+            Some(begun) => begun,
+            None => {
+                let origin = StepOrigin::of(recorder.record, *index);
+                let origin = origin.expect("a run on a real target has an id");
+                steps.insert((recorder.store.begin_steps()?, origin))
+            }
         };
-        let kept = file.append(*index, &step);
-        recorder.session(*index).steps.push(step);
-        kept
+        file.append(origin, sequence, &step)
     }
 }

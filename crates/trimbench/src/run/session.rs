@@ -43,6 +43,15 @@ pub(super) struct Ended {
     pub(super) result: Result<End, Failure>,
     /// The machine's settings at the end; `None` if the target was not measured on.
     pub(super) environment_after: Option<BTreeMap<String, String>>,
+    /// The target was exchanged, resized or used by others: none of the steps can be relied on.
+    pub(super) target_changed: bool,
+}
+
+/// What is known of a session beside how it ended.
+#[derive(Debug, Default)]
+struct Aftermath {
+    environment: Option<BTreeMap<String, String>>,
+    target_changed: bool,
 }
 
 /// Runs a session of the plan, and says on which target it failed.
@@ -53,16 +62,17 @@ pub(super) fn run(
     means: (&Interrupt, &Slots),
 ) -> Ended {
     let session = &plan.sessions[index];
-    let mut environment_after = None;
-    let result = measure(plan, session, (listener, &mut environment_after), means);
+    let mut aftermath = Aftermath::default();
+    let result = measure(plan, session, (listener, &mut aftermath), means);
     let result = result.map_err(|failure| failure.on(&session.planned.target));
-    Ended { result, environment_after }
+    let Aftermath { environment: environment_after, target_changed } = aftermath;
+    Ended { result, environment_after, target_changed }
 }
 
 fn measure(
     plan: &Plan,
     session: &Session,
-    (listener, environment_after): (&mut dyn Listener, &mut Option<BTreeMap<String, String>>),
+    (listener, aftermath): (&mut dyn Listener, &mut Aftermath),
     (interrupt, slots): (&Interrupt, &Slots),
 ) -> Result<End, Failure> {
     if interrupt.requested() {
@@ -83,15 +93,20 @@ fn measure(
     }
     let found = {
         let rng = &Rng::new(seed).split(session.info.id);
-        let monitor = &mut Watched { listener, watch: target.watch() };
+        let watch = target.watch();
+        let mut watched = Watched { listener, watch, target_changed: false };
+        let monitor = &mut watched;
         let context = SessionContext { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
-        trimbench_engine::run(method, target.opened(), context)
+        let found = trimbench_engine::run(method, target.opened(), context);
+        aftermath.target_changed = watched.target_changed;
+        found
     };
     let same = if found.is_ok() { target.still_same() } else { Ok(()) };
+    aftermath.target_changed |= same.as_ref().is_err_and(|error| !error.is_gone());
     let is_virtual = target.capabilities().clock == Clock::Virtual;
     // Closing cleans up, so it comes before any error is looked at.
     let (after, closed) = target.close();
-    *environment_after = Some(after);
+    aftermath.environment = Some(after);
     same.map_err(|error| {
         Failure::from(error).context(
             "the target changed during the measurement: do not use the \
@@ -129,6 +144,8 @@ fn not_open(error: TargetError, method: &dyn Method) -> Failure {
 struct Watched<'a> {
     listener: &'a mut dyn Listener,
     watch: Option<Watch>,
+    /// The target was found to be another, or not ours alone.
+    target_changed: bool,
 }
 
 impl Monitor for Watched<'_> {
@@ -140,8 +157,10 @@ impl Monitor for Watched<'_> {
         // Whatever it was that the step measured: it is kept, and marked.
         let changed = self.watch.as_ref().and_then(|watch| watch().err());
         let mut step = step.clone();
-        if changed.is_some() {
-            step.caveat(Caveat::TargetChanged);
+        if let Some(error) = &changed {
+            let is_gone = error.is_gone();
+            step.caveat(if is_gone { Caveat::TargetGone } else { Caveat::TargetChanged });
+            self.target_changed |= !is_gone;
         }
         self.listener.keep(step).map_err(|failure| KeepFailed(failure.error.into()))?;
         changed.map_or(Ok(()), |error| Err(KeepFailed(Box::new(error))))

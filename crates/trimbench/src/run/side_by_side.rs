@@ -256,7 +256,7 @@ impl Order<'_, '_> {
         let kept = match ended.result {
             Ok(end) => {
                 self.recorder.finish(index, end);
-                self.recorder.save()
+                self.recorder.save_in_time()
             }
             Err(failure) => Err(failure),
         };

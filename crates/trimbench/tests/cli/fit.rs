@@ -72,10 +72,16 @@ fn what_a_trim_costs_is_found_and_the_twin_is_a_target() {
     let list = trimbench(folder, &["list", "profiles", "--explain", "./twin.toml"]);
     assert!(stdout(&list).contains("2 fitted"), "{}", stdout(&list));
     // The same again, beside a file of somebody else, which stays.
-    fs::write(folder.join("notes"), "mine\n").unwrap();
-    let output = trimbench(folder, &[&FIT[..], &["--output", "notes"]].concat());
-    assert_eq!(code(&output), Some(2), "{}", stderr(&output));
-    assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), "mine\n");
+    let twin = fs::read_to_string(folder.join("twin.toml")).unwrap();
+    let edited = twin.replacen("name = ", "name = # tuned by hand\n", 1);
+    for theirs in ["mine\n", "name = \"mine\"\n", &format!("{twin}# mine\n"), &edited] {
+        fs::write(folder.join("notes"), theirs).unwrap();
+        let output = trimbench(folder, &[&FIT[..], &["--output", "notes"]].concat());
+        assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+        assert_eq!(fs::read_to_string(folder.join("notes")).unwrap(), theirs);
+    }
+    let output = trimbench(folder, &fit);
+    assert_eq!(code(&output), Some(0), "its own file is replaced: {}", stderr(&output));
 }
 
 #[test]
@@ -154,40 +160,40 @@ fn only_a_drive_that_may_be_overwritten_is_measured_and_none_twice() {
 }
 
 #[test]
-fn in_a_directory_an_image_is_made_and_nothing_else_is_touched() {
+fn in_a_directory_an_unnamed_image_is_measured_and_no_file_there_is_touched() {
     let folder = tempdir().unwrap();
     let folder = folder.path();
-    let (there, image) = (folder.join("there"), folder.join("there/trimbench-fit.img"));
+    let (there, theirs) = (folder.join("there"), folder.join("there/trimbench-fit.img"));
     fs::create_dir(&there).unwrap();
+    fs::write(&theirs, "mine").unwrap();
     let base = "plain-nvme-tlc,trim.mode=queued";
     let begin = ["fit", "run", "--base", base, "--free", "trim.command", "--measure", "there"];
     let dry = trimbench(folder, &[&begin[..], &["--dry-run"]].concat());
     assert_eq!(code(&dry), Some(0), "{}", stderr(&dry));
-    assert!(stdout(&dry).contains("/there/trimbench-fit.img: at most"), "{}", stdout(&dry));
-    assert!(!image.exists() && !folder.join("run").exists(), "nothing is left");
-    // Somebody's file of this name is no target.
-    fs::write(&image, "mine").unwrap();
-    let output = trimbench(folder, &begin);
-    assert_eq!(code(&output), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("cannot make /"), "{}", stderr(&output));
-    assert_eq!(fs::read_to_string(&image).unwrap(), "mine");
-    // Nor is it that of a record of another drive.
+    let place = fs::canonicalize(&there).unwrap();
+    let on = format!("on scratch,size=1GiB:{}: at most", place.display());
+    assert!(stdout(&dry).contains(&on), "{}", stdout(&dry));
+    assert!(!folder.join("run").exists(), "nothing is left");
+    // A record that names somebody's file, supplied or of a version that measured named images.
     measured(folder);
     let again = [&FIT[..], &["--measure", "there"]].concat();
     let output = trimbench(folder, &again);
     assert_eq!(code(&output), Some(2), "{}", stderr(&output));
-    assert_eq!(fs::read_to_string(&image).unwrap(), "mine");
-    // Nor that of a record that is whole, whose image was removed.
     let record = folder.join("measured/run.json");
-    let path = fs::canonicalize(&image).unwrap();
     let text = fs::read_to_string(&record).unwrap();
-    let mut whole: serde_json::Value = serde_json::from_str(&text).unwrap();
-    whole["plan"][0]["target"] = path.to_str().unwrap().into();
-    whole["sessions"][0]["plan"]["target"] = path.to_str().unwrap().into();
-    fs::write(&record, whole.to_string()).unwrap();
-    let output = trimbench(folder, &again);
-    assert!(stderr(&output).contains("`measured` is measured"), "{}", stderr(&output));
-    assert_eq!(fs::read_to_string(&image).unwrap(), "mine");
+    let mut supplied: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let path = place.join("trimbench-fit.img");
+    for finished in [true, false] {
+        supplied["plan"][0]["target"] = path.to_str().unwrap().into();
+        supplied["sessions"][0]["plan"]["target"] = path.to_str().unwrap().into();
+        supplied["sessions"][0]["finished"] = finished.into();
+        fs::write(&record, supplied.to_string()).unwrap();
+        let output = trimbench(folder, &again);
+        assert_eq!(code(&output), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("is a record of `/"), "{}", stderr(&output));
+    }
+    assert_eq!(fs::read_to_string(&theirs).unwrap(), "mine");
+    assert_eq!(fs::read_dir(&there).unwrap().count(), 1);
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod pages;
 mod policies;
 mod postmark;
 mod runs;
+mod tampering;
 mod traces;
 mod values;
 
