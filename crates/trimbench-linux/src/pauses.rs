@@ -4,10 +4,12 @@
 //!
 //! - How late it woke. All threads are late when the process was stopped (a signal, a debugger, a
 //!   freezer), or the machine was: suspended, or a virtual machine that did not run. The clock is
-//!   `CLOCK_BOOTTIME`, which goes on while the machine sleeps.
+//!   `CLOCK_BOOTTIME`, which goes on while the machine sleeps. The time for which the thread that
+//!   measures ran meanwhile is no pause: where there is one processor, it is what the watching
+//!   thread waits for.
 //! - For how long the thread that measures waited for a processor: field 2 of its
-//!   `/proc/.../schedstat` (Documentation/scheduler/sched-stats.rst of Linux), in ns. It includes
-//!   the time for which a quota of a control group held it back. The watching thread does not see
+//!   `/proc/.../schedstat` (Documentation/scheduler/sched-stats.rst of Linux), in ns; field 1 is
+//!   for how long it ran. The wait includes the time for which a quota of a control group held it back. The watching thread does not see
 //!   that by itself: it uses so little that it goes on within a quota that others have used up.
 //!   (Measured with a quota of 20 %: it was never more than 4 ms late, while the thread that read
 //!   the disk waited for up to 37 ms, a quarter of the time.)
@@ -62,18 +64,24 @@ struct Tally {
     begun: Nanos,
     /// When the next look is due.
     due: Nanos,
-    /// For how long the thread had waited for a processor at the last look, since its start.
-    waited: Nanos,
+    /// Of the thread, at the last look.
+    turns: Turns,
     longest: Nanos,
     total: Nanos,
+}
+
+/// For how long a thread ran, and waited for a processor, since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Turns {
+    ran: Nanos,
+    waited: Nanos,
 }
 
 impl PauseWatch {
     /// Watches from now on. An error if there can be no thread for it.
     pub fn start() -> io::Result<Self> {
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
-        let waited = waited(schedstat.as_ref());
-        let tally = Mutex::new(Tally::new(time_with_sleep(), waited));
+        let tally = Mutex::new(Tally::new(time_with_sleep(), turns(schedstat.as_ref())));
         let shared = Arc::new(Shared { schedstat, tally, ending: AtomicBool::new(false) });
         let watch = {
             let shared = Arc::clone(&shared);
@@ -110,10 +118,10 @@ impl Shared {
     /// Counts what was missed up to now, then does this.
     fn look<R>(&self, then: impl FnOnce(&mut Tally, Nanos) -> R) -> R {
         let mut tally = self.lock();
-        let waited = waited(self.schedstat.as_ref());
+        let turns = turns(self.schedstat.as_ref());
         // Read last: whatever stops this process before is late for this look.
         let now = time_with_sleep();
-        tally.look(now, waited);
+        tally.look(now, turns);
         then(&mut tally, now)
     }
 
@@ -124,20 +132,21 @@ impl Shared {
 }
 
 impl Tally {
-    fn new(now: Nanos, waited: Nanos) -> Self {
-        Self { begun: now, due: now + TICK, waited, longest: Nanos::ZERO, total: Nanos::ZERO }
+    fn new(now: Nanos, turns: Turns) -> Self {
+        Self { begun: now, due: now + TICK, turns, longest: Nanos::ZERO, total: Nanos::ZERO }
     }
 
     /// Counts the pause since the last look. A look before the next is due is never late; one
     /// behind it counts what is late up to now.
-    fn look(&mut self, now: Nanos, waited: Nanos) {
-        let late = now.saturating_sub(self.due);
-        let pause = late.max(waited.saturating_sub(self.waited));
+    fn look(&mut self, now: Nanos, turns: Turns) {
+        let ran = turns.ran.saturating_sub(self.turns.ran);
+        let late = now.saturating_sub(self.due).saturating_sub(ran);
+        let pause = late.max(turns.waited.saturating_sub(self.turns.waited));
         if pause >= NOTICED {
             self.longest = self.longest.max(pause);
             self.total += pause;
         }
-        self.waited = waited;
+        self.turns = turns;
         self.due = self.due.max(now);
     }
 
@@ -148,15 +157,16 @@ impl Tally {
     }
 }
 
-/// For how long the thread has waited for a processor since it began.
-fn waited(schedstat: Option<&File>) -> Nanos {
+/// Of the thread up to now; nothing where the kernel does not say.
+fn turns(schedstat: Option<&File>) -> Turns {
     // Three numbers of at most 20 digits.
     let mut text = [0_u8; 64];
     let read = schedstat.and_then(|file| file.read_at(&mut text, 0).ok());
-    read.and_then(|length| parse(std::str::from_utf8(&text[..length]).ok()?)).unwrap_or(Nanos::ZERO)
+    read.and_then(|length| parse(std::str::from_utf8(&text[..length]).ok()?)).unwrap_or_default()
 }
 
-/// The second of: time on a processor, time waited for one, turns on one.
-fn parse(line: &str) -> Option<Nanos> {
-    line.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
+/// One line: time on a processor, time waited for one, turns on one.
+fn parse(line: &str) -> Option<Turns> {
+    let mut fields = line.split_ascii_whitespace().map(|field| field.parse().map(Nanos));
+    Some(Turns { ran: fields.next()?.ok()?, waited: fields.next()?.ok()? })
 }
