@@ -44,6 +44,7 @@ pub mod obstacles;
 pub mod operations;
 pub mod planted;
 pub mod process;
+mod processor_quota;
 pub mod repository;
 pub mod s0;
 pub mod slow_disk;
@@ -57,6 +58,7 @@ pub mod write_log;
 
 pub use loops::{LoopDevice, LoopFilesystem, Mounted, is_mounted, unmount};
 pub use methods::{methods_in_directories, methods_on_drives, methods_on_files};
+pub use processor_quota::ProcessorQuota;
 pub use repository::Repository;
 
 /// Something that not every machine has.
@@ -80,6 +82,8 @@ pub enum Need {
     Linux(u32, u32),
     /// A running system whose root directory lies on a block device.
     RootDevice,
+    /// A control group that limits the time of processors can be made.
+    ProcessorQuota,
     /// Chromium, and what drives it: [`browser_python`].
     Browser,
 }
@@ -142,6 +146,10 @@ impl Need {
             Self::RootDevice => {
                 let there = obstacles::root_device().is_some();
                 (!there).then(|| "the root directory is not on a block device".to_owned())
+            }
+            Self::ProcessorQuota => {
+                let reason = "no control group limits the time of processors";
+                ProcessorQuota::of_percent(100).is_err().then(|| reason.to_owned())
             }
             Self::Browser => Self::Program("chromium").missing().or_else(|| {
                 let reason = "nothing that drives Chromium: run `cargo xtask setup`";

@@ -70,6 +70,9 @@ caveats! {
     LateSchedule "late-schedule":
         "this machine issued the load late"
         => "lower the rate (`--set rate=100`), or give the machine less other work";
+    Paused "paused":
+        "this program was kept from running, and its own pauses are in the figures"
+        => "give the machine less other work, lift limits of processor time, and run again";
     NotAPhysicalSsd "not-a-physical-ssd":
         "the device is virtual: its host decides the cost of its TRIM"
         => "measure on the physical drive";
@@ -170,6 +173,7 @@ impl Caveat {
                 | Self::NoDiscard
                 | Self::WindowTooShort
                 | Self::LateSchedule
+                | Self::Paused
                 | Self::CommandsMerged
                 | Self::CacheSwallowed
                 | Self::Overloaded

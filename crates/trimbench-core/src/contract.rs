@@ -376,6 +376,18 @@ impl DrainRule {
     };
 }
 
+/// Times in which this process should have run and did not: it was stopped, or waited for a
+/// processor. Whatever it measured meanwhile took as much longer, by no fault of the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnPauses {
+    /// How long pauses were looked for, pauses included.
+    pub watched: Nanos,
+    /// The longest.
+    pub longest: Nanos,
+    /// All together. Those that any machine makes are left out.
+    pub total: Nanos,
+}
+
 /// The user's wish to stop, shared between the signal handler and the runner.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);

@@ -38,7 +38,8 @@ pub use command::{
 };
 pub use contract::{
     Capabilities, Clock, DISCARD_RANGES_MAX, DeviceStatistics, DrainRule, DriveDiscards,
-    ForceDiscards, Grant, Interrupt, Medium, Model, Next, PolicyCounts, Support, Target, Workload,
+    ForceDiscards, Grant, Interrupt, Medium, Model, Next, OwnPauses, PolicyCounts, Support, Target,
+    Workload,
 };
 pub use drive::{Device, Drive, DriveError, Drives, PurgeMeans, TrimPromise, Wear};
 pub use errno::{Errno, reason};

@@ -11,6 +11,7 @@ pub mod device_runner;
 pub mod drain;
 pub mod method;
 pub mod other_load;
+pub mod own_pauses;
 pub mod pattern;
 pub mod phase;
 pub mod rounds;

@@ -183,6 +183,11 @@ pub trait Method: fmt::Debug + Send + Sync {
     /// would.
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String>;
 
+    /// Whether its figures rest on time, so that pauses of this process spoil them.
+    fn measures_time(&self) -> bool {
+        true
+    }
+
     /// Measures what of its plan is not done, on a target that fits.
     fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError>;
 
@@ -220,7 +225,7 @@ pub fn run(
     context: SessionContext<'_>,
 ) -> Result<MethodResult, MethodError> {
     check_fit(method, on.capabilities())?;
-    let mut session = MethodSession::new(context);
+    let mut session = MethodSession::of(method, context);
     method.run(on, &mut session)?;
     Ok(session.found(method))
 }

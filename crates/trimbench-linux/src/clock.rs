@@ -48,6 +48,11 @@ impl MonotonicClock {
     }
 }
 
+/// Time by `CLOCK_BOOTTIME`: monotonic time and the time for which the machine slept.
+pub(crate) fn time_with_sleep() -> Nanos {
+    nanos(clock_gettime(ClockId::Boottime))
+}
+
 /// Asks the kernel to wake this thread on time, not up to 50 us later as it may by default.
 pub(crate) fn exact_timers() {
     thread_local! {

@@ -7,8 +7,9 @@
 //! directory of its own on a mounted filesystem, and sees the requests of the devices below through
 //! block tracepoints; [`Recorder`] records the commands of a device in the same way;
 //! [`environment`] describes the machine and the storage stack; [`passthrough`] sends drive
-//! commands past the block layer; [`OutputDirectory`] and [`OutputPlace`] write every file of the
-//! program; [`wall_time_unix`] dates them.
+//! commands past the block layer; [`PauseWatch`] notices when this process does not run;
+//! [`OutputDirectory`] and [`OutputPlace`] write every file of the program; [`wall_time_unix`]
+//! dates them.
 //!
 //! Needs Linux 5.11 (`io_uring` waits with a timeout of their own). `unsafe` is allowed in `ring`
 //! and `directory::ring` (memory shared with the kernel) and in `ioctl` (calls that no crate
@@ -28,6 +29,7 @@ mod mounts;
 mod opening;
 mod output;
 pub mod passthrough;
+mod pauses;
 mod program;
 mod random;
 mod registry;
@@ -60,6 +62,7 @@ pub use output::{
     AppendedFile, Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError,
     OutputFile, OutputPlace, Replaces,
 };
+pub use pauses::PauseWatch;
 pub use random::random;
 pub use room::PromisedRoom;
 pub use scratch::{ScratchError, ScratchGuard, ScratchImage};

@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{Caveat, Instant, Interrupt, Nanos};
+use trimbench_core::{Caveat, Instant, Interrupt, Nanos, OwnPauses};
 use trimbench_results::Step;
 use trimbench_trace::Traces;
 
 use crate::method::MethodError;
 use crate::method::{Findings, Method, MethodResult};
+use crate::own_pauses;
 use crate::slots::Slots;
 
 /// What a running method is given beside its target.
@@ -48,13 +49,19 @@ pub struct Stage<'a> {
     pub left: Nanos,
 }
 
-/// The outside of a running method: it is shown progress and keeps what was measured.
+/// The outside of a running method: it is shown progress, keeps what was measured, and knows when
+/// this process was paused.
 pub trait Monitor {
     /// The method reached another stage.
     fn stage(&mut self, stage: &Stage<'_>);
 
     /// A step was measured: keep it. An error ends the run; what was kept before is kept.
     fn keep(&mut self, step: &Step) -> Result<(), KeepFailed>;
+
+    /// Pauses of this process since the last call. In virtual time there are none.
+    fn own_pauses(&mut self) -> OwnPauses {
+        OwnPauses::default()
+    }
 }
 
 /// The record of a step could not be kept, or there is no sense in another one.
@@ -84,6 +91,8 @@ pub struct MethodSession<'a> {
     estimate: Nanos,
     /// When this run announced its first step of the plan, and how many were kept by then.
     begun: Option<(Instant, usize)>,
+    /// Whether pauses of this process spoil what is measured.
+    measures_time: bool,
     caveats: Vec<Caveat>,
     trace_hash: u64,
 }
@@ -103,9 +112,15 @@ impl<'a> MethodSession<'a> {
             done: 0,
             estimate: Nanos::ZERO,
             begun: None,
+            measures_time: true,
             caveats: Vec::new(),
             trace_hash: 0,
         }
+    }
+
+    /// A session of this method.
+    pub(super) fn of(method: &dyn Method, context: SessionContext<'a>) -> Self {
+        Self { measures_time: method.measures_time(), ..Self::new(context) }
     }
 
     /// The ids of all steps to come, in the order of the record, and what they will take. Steps of
@@ -153,8 +168,12 @@ impl<'a> MethodSession<'a> {
         self.monitor.stage(stage);
     }
 
-    /// Keeps a step.
-    pub fn keep(&mut self, step: Step) -> Result<(), MethodError> {
+    /// Keeps a step. It is marked if this process was paused since the step before was kept.
+    pub fn keep(&mut self, mut step: Step) -> Result<(), MethodError> {
+        let pauses = self.monitor.own_pauses();
+        if self.measures_time {
+            own_pauses::mark(&mut step, pauses);
+        }
         self.monitor.keep(&step)?;
         self.done += usize::from(self.plan.contains_key(&step.id));
         self.steps.push(step);
@@ -172,12 +191,15 @@ impl<'a> MethodSession<'a> {
         self.trace_hash = trace_hash;
     }
 
-    /// What the session came to: its steps in the order of the plan, and what they say.
+    /// What the session came to: its steps in the order of the plan, and what they say. A step in
+    /// which this process was paused invalidates all figures, because a method may compute any of
+    /// them from it.
     pub fn found(self, method: &dyn Method) -> MethodResult {
         let Self { rng, mut steps, plan, trace_hash, .. } = self;
         steps.sort_by_key(|step| plan.get(&step.id).copied().unwrap_or(plan.len()));
         let Findings { figures, mut caveats } = method.analyse(&mut steps, rng);
         caveats.extend(self.caveats);
+        caveats.extend(own_pauses::caveat(&steps));
         MethodResult { steps, figures, caveats, trace_hash }
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
-use trimbench_core::{Capabilities, Caveat, Clock, Interrupt, Medium};
+use trimbench_core::{Capabilities, Caveat, Clock, Interrupt, Medium, OwnPauses};
 use trimbench_devices::{OpenTarget, Opening, TargetError, Watch};
 use trimbench_engine::{
     KeepFailed, Method, MethodError, MethodResult, Monitor, SessionContext, Slots, Stage,
 };
+use trimbench_linux::PauseWatch;
 use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord};
 
 use crate::failure::Failure;
@@ -94,7 +95,8 @@ fn measure(
     let found = {
         let rng = &Rng::new(seed).split(session.info.id);
         let watch = target.watch();
-        let mut watched = Watched { listener, watch, target_changed: false };
+        let pauses = watch_pauses(target.capabilities())?;
+        let mut watched = Watched { listener, watch, pauses, target_changed: false };
         let monitor = &mut watched;
         let context = SessionContext { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
         let found = trimbench_engine::run(method, target.opened(), context);
@@ -140,10 +142,17 @@ fn not_open(error: TargetError, method: &dyn Method) -> Failure {
     }
 }
 
+/// Notices pauses of this process, where they would be in what is measured.
+fn watch_pauses(capabilities: &Capabilities) -> Result<Option<PauseWatch>, Failure> {
+    let watch = (capabilities.clock == Clock::Wall).then(PauseWatch::start).transpose();
+    watch.map_err(|error| Failure::target(error).context("start a thread that notices pauses"))
+}
+
 /// Hands on what a method says, and looks with each step whether the target is still the same.
 struct Watched<'a> {
     listener: &'a mut dyn Listener,
     watch: Option<Watch>,
+    pauses: Option<PauseWatch>,
     /// The target was found to be another, or not ours alone.
     target_changed: bool,
 }
@@ -164,6 +173,10 @@ impl Monitor for Watched<'_> {
         }
         self.listener.keep(step).map_err(|failure| KeepFailed(failure.error.into()))?;
         changed.map_or(Ok(()), |error| Err(KeepFailed(Box::new(error))))
+    }
+
+    fn own_pauses(&mut self) -> OwnPauses {
+        self.pauses.as_ref().map_or_else(OwnPauses::default, PauseWatch::take)
     }
 }
 

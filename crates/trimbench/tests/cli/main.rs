@@ -20,6 +20,7 @@ mod interrupts;
 mod jobs;
 mod lists;
 mod pages;
+mod pauses;
 mod policies;
 mod postmark;
 mod runs;

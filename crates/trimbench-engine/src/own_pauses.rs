@@ -1,0 +1,43 @@
+//! Notices pauses of this process during a measurement: one rule for all methods.
+//!
+//! A process that is stopped, suspended with its machine, or kept from the processor by others or
+//! by a quota, takes its own pause for the target's latency. What reports the pauses leaves out the
+//! short ones of any machine ([`OwnPauses`]). The others spoil a step
+//!
+//! - if one is [`LONGEST`] or longer: it would be the longest latency, or a stall;
+//! - if together they are as long, and more than a hundredth of the step. Commands that arrive at a
+//!   steady rate fall into pauses in proportion to the time these take, and in a closed loop a
+//!   pause delays only the commands under way. So pauses of less than a hundredth of the time do
+//!   not decide a 99th percentile, and change a rate by less than a hundredth.
+//!
+//! A step counts from the end of the step before, so the preparation of its measurement belongs to
+//! it. An emulated target has no pauses: its time stands still with this process.
+
+use trimbench_core::{Caveat, Nanos, OwnPauses};
+use trimbench_results::Step;
+
+#[cfg(test)]
+mod tests;
+
+/// Pauses from here on are noticed. Two busy programs on two processors, on which the benchmark was
+/// the third, caused pauses of up to 10 ms (measured on Linux 6.18, EEVDF).
+pub const LONGEST: Nanos = Nanos::from_millis(20);
+/// The time of a step over that of its pauses which spoils it.
+const SHARE: u64 = 100;
+
+/// Marks a step that was measured beside such pauses.
+pub(crate) fn mark(step: &mut Step, pauses: OwnPauses) {
+    let OwnPauses { watched, longest, total } = pauses;
+    let many = total >= LONGEST && total.0 > watched.0 / SHARE;
+    if longest >= LONGEST || many {
+        step.measure("own_pause_s_max", longest.seconds());
+        step.measure("own_pause_s_sum", total.seconds());
+        step.caveat(Caveat::Paused);
+    }
+}
+
+/// The caveat of a session with these steps.
+pub(crate) fn caveat(steps: &[Step]) -> Option<Caveat> {
+    let paused = |step: &Step| step.caveats.iter().any(|id| id == Caveat::Paused.id());
+    steps.iter().any(paused).then_some(Caveat::Paused)
+}
