@@ -24,6 +24,7 @@ mod policies;
 mod postmark;
 mod runs;
 mod traces;
+mod untrusted;
 mod values;
 
 use std::path::Path;
