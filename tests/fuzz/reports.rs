@@ -170,9 +170,14 @@ impl Feed for Reports {
                 unicode: rng.below(2) == 0,
             },
             is_full: rng.below(2) == 0,
-            charts: rng.chance(CHARTS),
-            page: rng.chance(PAGES),
-            figures: rng.chance(FIGURES),
+            slow: [
+                (rng.chance(CHARTS), SlowOutput::Charts),
+                (rng.chance(PAGES), SlowOutput::Page),
+                (rng.chance(FIGURES), SlowOutput::Figures),
+            ]
+            .into_iter()
+            .filter_map(|(is_drawn, output)| is_drawn.then_some(output))
+            .collect(),
         };
         guarded(
             || self.reported(&json, &name, &options),
@@ -185,9 +190,15 @@ impl Feed for Reports {
 struct FuzzOptions {
     style: Style,
     is_full: bool,
-    charts: bool,
-    page: bool,
-    figures: bool,
+    slow: Vec<SlowOutput>,
+}
+
+/// What is made of some records only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SlowOutput {
+    Charts,
+    Page,
+    Figures,
 }
 
 impl Reports {
@@ -211,7 +222,7 @@ impl Reports {
         let items = trimbench_report::items(name, &record);
         let lines: Vec<String> = items.iter().map(Value::to_string).collect();
         check::lines(&visible_json(&lines.join("\n")), items.len())?;
-        if options.charts || options.page || options.figures {
+        if !options.slow.is_empty() {
             drawn(name, (record, flaws.clone()), options)?;
         }
         Ok(Done::whole(if flaws.is_empty() { "whole" } else { "salvaged" }))
@@ -234,12 +245,12 @@ fn drawn(
     };
     let mut context = PageContext::of(&sources, view);
     check::lines(&context.to_json(), 1)?;
-    if options.page {
+    if options.slow.contains(&SlowOutput::Page) {
         let figures = vec![String::new(); context.charts.len()];
         let page = trimbench_report::page(&sources, view, &context, &figures);
         check::page(&page)?;
     }
-    if options.figures {
+    if options.slow.contains(&SlowOutput::Figures) {
         context.charts.truncate(DRAWN_MAX);
         let figures = context.figures().map_err(|error| error.to_string())?;
         for (name, svg) in trimbench_report::figure_files(&context, &figures) {
@@ -252,7 +263,7 @@ fn drawn(
 /// A hostile text.
 fn text(rng: &mut Rng) -> String {
     let mut text = String::new();
-    for _ in 0..1 + below(rng, 4) {
+    for _ in 0..=below(rng, 4) {
         text.push_str(PIECES[below(rng, PIECES.len())]);
         text.push_str(["", "", " ", "x", "1"][below(rng, 5)]);
     }
@@ -343,9 +354,9 @@ fn replace(value: &mut Value, name: &str, ask: &mut impl FnMut(&str, bool) -> Op
             let mut more = Vec::new();
             for (key, inner) in map.iter_mut() {
                 // What these are says which type they have: other words are another kind of damage.
-                if !matches!(key.as_str(), "id" | "direction" | "status") || name.is_empty() {
-                    replace(inner, key, ask);
-                } else if key == "id" && name != "role" && name != "verdict" {
+                let is_type = matches!(key.as_str(), "direction" | "status")
+                    || key == "id" && matches!(name, "role" | "verdict");
+                if !is_type {
                     replace(inner, key, ask);
                 }
                 if is_open && let Some(other) = ask(key, true) {

@@ -11,7 +11,7 @@ use trimbench_results::advice::lines_to_type;
 
 /// What our own colours are.
 const COLOURS: [&str; 4] = ["\u{1b}[1m", "\u{1b}[33m", "\u{1b}[1;31m", "\u{1b}[0m"];
-/// Elements of a JUnit file.
+/// Elements of a `JUnit` file.
 const SUITES: [&str; 7] =
     ["testsuites", "testsuite", "testcase", "failure", "error", "skipped", "system-out"];
 /// Elements of a figure.
@@ -185,7 +185,8 @@ pub(super) fn junit(text: &str) -> Result<(), String> {
 /// Well-formed, of shapes, and nothing in it acts or is fetched; and a plain file's name.
 pub(super) fn figure(name: &str, text: &str) -> Result<(), String> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-.".contains(letter);
-    if !name.ends_with(".svg") || !name.chars().all(plain) || name.starts_with('.') {
+    let stem = name.strip_suffix(".svg").unwrap_or_default();
+    if stem.is_empty() || stem.starts_with('.') || !stem.chars().all(plain) {
         return Err(format!("a file `{name}`"));
     }
     only(text, &['\n'])?;
