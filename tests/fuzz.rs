@@ -6,7 +6,7 @@
 //! an error: no panic, no hang, no more than 256 MiB. What else must hold is each subject's: stamps
 //! of traces never go back; what is understood of a record is written and reads as the same; a
 //! profile that passes its checks is a drive that works; a text that is read prints as one that
-//! means the same.
+//! means the same; no text of a record is more than text in a report.
 //!
 //! Damages are of bytes, and of the tree that a document is (`tree`), so that most inputs get
 //! past the first look of a parser. By mutation, without feedback of what code was reached: that
@@ -17,6 +17,7 @@ mod mutate;
 mod options;
 mod profiles;
 mod records;
+mod reports;
 mod subject;
 mod traces;
 mod tree;
@@ -161,6 +162,7 @@ pub fn smoke() -> Result<bool> {
     let parts = [
         (FuzzSubject::Traces, 200_000),
         (FuzzSubject::Records, 20_000),
+        (FuzzSubject::Reports, 10_000),
         (FuzzSubject::Profiles, 20_000),
         (FuzzSubject::Options, 50_000),
     ];

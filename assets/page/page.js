@@ -159,10 +159,18 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
-  // RFC 4180.
+  // Characters that do something to the text around them: as `trimbench_core::text::is_hidden`.
+  const HIDDEN =
+    /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+  const shown = text => text.replace(HIDDEN, sign => `\\u{${sign.charCodeAt(0).toString(16)}}`);
+  // What a spreadsheet takes for a formula, unless it is a number.
+  const isFormula = text => /^[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(text) && isNaN(Number(text));
+
+  // RFC 4180; a text that would be a formula gets an apostrophe, as in the files of `--csv`.
   function csv(rows) {
     const field = value => {
-      const text = value === null || value === undefined ? '' : String(value);
+      const given = value === null || value === undefined ? '' : shown(String(value));
+      const text = isFormula(given) ? `'${given}` : given;
       return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
     };
     return rows.map(row => row.map(field).join(',') + '\r\n').join('');

@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use trimbench_core::rng::Rng;
 
-use super::{options, profiles, records, traces};
+use super::{options, profiles, records, reports, traces};
 
 /// What is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -19,6 +19,8 @@ pub enum FuzzSubject {
     Traces,
     /// Run records, and all that is done with what was understood of them.
     Records,
+    /// Reports of hostile run records, each read by what reads it elsewhere.
+    Reports,
     /// Profiles of emulated drives; those that can be built are, and work.
     Profiles,
     /// What the command line says: targets, settings of methods, limits, policies, quantities.
@@ -31,6 +33,7 @@ impl FuzzSubject {
         match self {
             Self::Traces => "traces",
             Self::Records => "records",
+            Self::Reports => "reports",
             Self::Profiles => "profiles",
             Self::Options => "options",
         }
@@ -41,6 +44,7 @@ impl FuzzSubject {
         Ok(match self {
             Self::Traces => Box::new(traces::Corpus::new()?),
             Self::Records => Box::new(records::Records::new()?),
+            Self::Reports => Box::new(reports::Reports::new()?),
             Self::Profiles => Box::new(profiles::Profiles::new()?),
             Self::Options => Box::new(options::Options::new()?),
         })

@@ -32,6 +32,13 @@ fn damaged_records_hold_and_are_always_the_same() {
 }
 
 #[test]
+fn reports_of_hostile_records_hold_and_are_always_the_same() {
+    let (whole, ends) = twice(FuzzSubject::Reports, 500);
+    // The others are damaged so that nothing of them can be understood.
+    assert!((0.9..1.0).contains(&whole), "{whole} {ends:?}");
+}
+
+#[test]
 fn damaged_profiles_hold_and_are_always_the_same() {
     let (whole, ends) = twice(FuzzSubject::Profiles, 1_000);
     assert!((0.1..0.9).contains(&whole), "{whole} {ends:?}");

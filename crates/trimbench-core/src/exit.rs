@@ -8,7 +8,8 @@ pub const LIMIT_FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// The target is unsuitable or was refused: no permission, no discard, not enough room, not named.
 pub const TARGET: u8 = 3;
-/// The run finished but is invalid (noisy, throttled, discards missing); results are kept, marked.
+/// A run finished but is invalid (noisy, throttled, discards missing); results are kept, marked. Of
+/// a record that is read: it is invalid, or its run did not complete.
 pub const INVALID: u8 = 4;
 /// A bug: Rust's panic.
 pub const BUG: u8 = 101;
@@ -21,7 +22,7 @@ pub const TABLE: [(u8, &str); 7] = [
     (LIMIT_FAILED, "done, but a stated limit or comparison failed"),
     (USAGE, "usage or configuration error"),
     (TARGET, "target unsuitable or refused"),
-    (INVALID, "run finished but invalid; results kept and marked"),
+    (INVALID, "invalid, or a record of a run that did not complete; results kept and marked"),
     (BUG, "bug (panic)"),
     (INTERRUPTED, "interrupted; partial results saved"),
 ];

@@ -49,6 +49,35 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The same of each line of a text, whose line ends stay.
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    if !text.contains(|letter| letter != '\n' && is_hidden(letter)) {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<Cow<'_, str>> = text.split('\n').map(visible).collect();
+    Cow::Owned(lines.join("\n"))
+}
+
+/// A JSON document with every hidden character but its line ends as an escape of JSON. It means the
+/// same: outside of its texts there is no such character.
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    let is_raw = |letter: char| letter != '\n' && is_hidden(letter);
+    if !json.contains(is_raw) {
+        return Cow::Borrowed(json);
+    }
+    let mut shown = String::with_capacity(json.len() + 12);
+    for letter in json.chars() {
+        if is_raw(letter) {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                write!(shown, "\\u{unit:04x}").expect("a string takes everything");
+            }
+        } else {
+            shown.push(letter);
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// The name as a text from which [`from_text`] makes the same name.
 pub fn to_text(name: impl AsRef<OsStr>) -> String {
     let name = name.as_ref();

@@ -5,11 +5,16 @@
 //! `session` is the index in the record, from 0; it joins the tables.
 //!
 //! A text that a spreadsheet would interpret as a formula gets an apostrophe before it, which marks
-//! it as text. Numbers stay as they are, negative ones too.
+//! it as text. Numbers stay as they are, negative ones too. Hidden characters are shown as escapes,
+//! so a cell has no line ends and a table can be printed on a terminal; the record has them exactly.
+//!
+//! The verdicts are those of this version's rules, whatever a record says of them.
 
 use std::fmt::Display;
 
 use ::csv::{Terminator, WriterBuilder};
+use trimbench_core::text::visible;
+use trimbench_results::cards::cards;
 use trimbench_results::{AdviceCard, DriveOrder, Interval, RunRecord, Session, Step};
 
 #[cfg(test)]
@@ -33,9 +38,12 @@ const UNITS: [(&str, &str); 14] = [
     ("bytes-per-s", "B/s"),
 ];
 
+/// What a formula begins with; the wide ones in spreadsheets with East Asian settings.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
 /// The record's tables: file names and contents.
 pub fn csv(record: &RunRecord) -> Vec<(&'static str, String)> {
-    tables(&record.sessions.iter().enumerate().collect::<Vec<_>>(), &record.advice)
+    tables(&record.sessions.iter().enumerate().collect::<Vec<_>>(), &cards(record))
 }
 
 /// The same with sessions and verdicts in the order of their drives, of the record with this index.
@@ -46,7 +54,7 @@ pub fn csv_in_order(
 ) -> Vec<(&'static str, String)> {
     let mut sessions: Vec<_> = record.sessions.iter().enumerate().collect();
     order.sort(&mut sessions, |(_, session)| (index, *session));
-    let mut cards = record.advice.clone();
+    let mut cards = cards(record);
     cards.sort_by_key(|card| {
         sessions.iter().position(|(session, _)| card.sessions.contains(session))
     });
@@ -200,8 +208,8 @@ fn unit(key: &str) -> &'static str {
 
 /// A text cell; text that a spreadsheet would take for a formula gets an apostrophe before it.
 fn text(text: &str) -> String {
-    let calculates = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
-    if calculates { format!("'{text}") } else { text.to_owned() }
+    let text = visible(text);
+    if text.starts_with(FORMULA) { format!("'{text}") } else { text.into_owned() }
 }
 
 /// A number cell.

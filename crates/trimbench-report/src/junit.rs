@@ -1,12 +1,15 @@
 //! Records as `JUnit` XML, for the systems that show the results of tests: a suite for the
 //! verdicts, one for the limits, and one for each session with a case for each figure.
 //!
+//! The verdicts are those of this version's rules, whatever a record says of them.
+//!
 //! A limit that fails is a failure; an invalid figure, or a session that did not finish, is an
 //! error; what was left out is skipped.
 
 use std::fmt::Write as _;
 
 use trimbench_core::text::visible;
+use trimbench_results::cards::cards;
 use trimbench_results::{AdviceCard, Figure, NOT_FINISHED, RunRecord, Session};
 
 use crate::csv::caveat_ids;
@@ -42,7 +45,8 @@ struct Case {
     place: String,
     name: String,
     end: CaseEnd,
-    output: String,
+    /// A line each.
+    output: Vec<String>,
 }
 
 /// The suites of these records, each with its name, and of the limits that were judged.
@@ -51,7 +55,7 @@ pub fn junit(records: &[(&str, &RunRecord)], limits: &[JudgedLimit]) -> String {
     let prefix = |name: &str| if records.len() > 1 { format!("{name}: ") } else { String::new() };
     for (name, record) in records {
         let prefix = prefix(name);
-        let verdicts: Vec<Case> = record.advice.iter().map(verdict).collect();
+        let verdicts: Vec<Case> = cards(record).iter().map(verdict).collect();
         suite(&mut text, &format!("{prefix}verdicts"), &verdicts);
         for session in &record.sessions {
             let title = format!("{prefix}{} on {}", session.plan.method, session.target.name);
@@ -66,15 +70,15 @@ pub fn junit(records: &[(&str, &RunRecord)], limits: &[JudgedLimit]) -> String {
 }
 
 fn verdict(card: &AdviceCard) -> Case {
-    let reasons = card.because.iter().map(|reason| reason.text.as_str());
-    let lines: Vec<&str> = std::iter::once(card.title.as_str()).chain(reasons).collect();
-    let lacking = card.would_change.iter().chain(&card.not_measured).map(String::as_str);
-    let lacking: Vec<&str> = if card.because.is_empty() { lacking.collect() } else { Vec::new() };
+    let reasons = card.because.iter().map(|reason| &reason.text);
+    let lines: Vec<String> = std::iter::once(&card.title).chain(reasons).cloned().collect();
+    let lacking = card.would_change.iter().chain(&card.not_measured).cloned();
+    let lacking = if card.because.is_empty() { lacking.collect() } else { Vec::new() };
     Case {
         place: card.target.clone(),
         name: format!("verdict={}", card.action),
         end: CaseEnd::Passed,
-        output: [lines, lacking].concat().join("\n"),
+        output: [lines, lacking].concat(),
     }
 }
 
@@ -87,14 +91,14 @@ fn limit(judged: &JudgedLimit) -> Case {
             Some(false) => CaseEnd::Failed(judged.found.clone()),
             None => CaseEnd::Skipped(judged.found.clone()),
         },
-        output: judged.found.clone(),
+        output: vec![judged.found.clone()],
     }
 }
 
 fn of_session(session: &Session) -> Vec<Case> {
     let place = format!("{}.{}", session.plan.method, session.target.name);
     let whole = |end, name: &str| {
-        vec![Case { place: place.clone(), name: name.to_owned(), end, output: String::new() }]
+        vec![Case { place: place.clone(), name: name.to_owned(), end, output: Vec::new() }]
     };
     if let Some(reason) = &session.left_out {
         return whole(CaseEnd::Skipped(reason.clone()), "left out");
@@ -114,13 +118,13 @@ fn of_figure(session: &Session, figure: &Figure, place: &str) -> Case {
         figure.words().unwrap_or_default(),
         if caveats.is_empty() { String::new() } else { format!("caveats: {caveats}") },
     ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let output = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let is_valid = session.believes(figure);
     Case {
         place: place.to_owned(),
         name: figure.id.clone(),
         end: if is_valid { CaseEnd::Passed } else { CaseEnd::Wrong(format!("invalid: {caveats}")) },
-        output: parts.join("\n"),
+        output,
     }
 }
 
@@ -148,7 +152,7 @@ fn suite(text: &mut String, name: &str, cases: &[Case]) {
             let _ = writeln!(text, "      <{element} message=\"{}\"/>", escaped(why));
         }
         if !case.output.is_empty() {
-            let lines: Vec<String> = case.output.lines().map(escaped).collect();
+            let lines: Vec<String> = case.output.iter().map(|line| escaped(line)).collect();
             let _ = writeln!(text, "      <system-out>{}</system-out>", lines.join("\n"));
         }
         text.push_str("    </testcase>\n");

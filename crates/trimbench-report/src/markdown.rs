@@ -3,17 +3,19 @@
 //!
 //! GitHub takes 65,536 characters. Where a report is longer, the figures that are no headlines are
 //! left out, and the report says so.
-
-use std::fmt::Write as _;
+//!
+//! The verdicts are those of this version's rules, whatever a record says of them.
 
 use trimbench_core::Caveat;
-use trimbench_core::text::visible;
+use trimbench_results::drives::{MeasuredDrive, drives};
 use trimbench_results::number::count;
-use trimbench_results::{AdviceCard, Figure, RunRecord, Session};
+use trimbench_results::{Figure, RunRecord, Session};
 
+use self::document::Document;
 use crate::csv::caveat_ids;
 use crate::words::outcome_words;
 
+mod document;
 #[cfg(test)]
 mod tests;
 
@@ -29,152 +31,137 @@ pub fn markdown(records: &[(&str, &RunRecord)]) -> String {
 }
 
 fn report(records: &[(&str, &RunRecord)], all: bool) -> String {
-    let mut text = MARKDOWN_MARK.to_owned();
+    let mut text = Document::new(MARKDOWN_MARK);
     for (name, record) in records {
-        let _ = writeln!(text, "# {}\n", escaped(name));
+        text.ours("# ").text(name).ours("\n\n");
         about(&mut text, record);
-        text.push_str("## Verdicts\n\n");
-        for of_drive in &record.advice {
-            card(&mut text, of_drive);
+        text.ours("## Verdicts\n\n");
+        for drive in drives(record.sessions.iter().map(|session| (0, session)), &[]) {
+            card(&mut text, &drive);
         }
-        text.push_str("## Headlines\n\n");
+        text.ours("## Headlines\n\n");
         headlines(&mut text, record);
         if all {
             for session in &record.sessions {
                 figures(&mut text, session);
             }
         } else {
-            text.push_str(
+            text.ours(
                 "The other figures are left out: with them this would be longer than the 65,536 \
                  characters that GitHub takes. `trimbench report RUN --csv DIR` has them.\n\n",
             );
         }
         caveats(&mut text, record);
     }
-    text
+    text.into_text()
 }
 
-fn about(text: &mut String, record: &RunRecord) {
+fn about(text: &mut Document, record: &RunRecord) {
     let program = &record.program;
-    let _ = writeln!(
-        text,
-        "{}. Seed {}, {} {}, commit {}, model version {}.\n",
-        escaped(&outcome_words(&record.outcome)),
-        record.seed,
-        escaped(&program.name),
-        escaped(&program.version),
-        escaped(&program.commit),
-        program.model_version
-    );
+    text.text(&outcome_words(&record.outcome)).ours(". Seed ").number(record.seed).ours(", ");
+    text.text(&program.name).ours(" ").text(&program.version);
+    text.ours(", commit ").text(&program.commit);
+    text.ours(", model version ").number(program.model_version.into()).ours(".\n\n");
     if !record.is_valid() {
-        text.push_str("**INVALID: do not use the figures with caveats marked INVALID below.**\n\n");
+        text.ours("**INVALID: do not use the figures with caveats marked INVALID below.**\n\n");
     }
 }
 
 /// What to do with one drive.
-fn card(text: &mut String, card: &AdviceCard) {
-    let _ = writeln!(text, "### {}: {}\n", escaped(&card.target), escaped(&card.title));
-    let reasons: Vec<&str> = card.because.iter().map(|reason| reason.text.as_str()).collect();
-    list(text, "", &reasons);
-    if !card.lines.is_empty() {
-        text.push_str("```sh\n");
-        for line in &card.lines {
-            let place = line.file.as_deref().unwrap_or("as root");
-            let untested = if line.tested { "" } else { ", not tested by trimbench" };
-            let _ = writeln!(text, "# {}, {place}{untested}", line.system);
-            let _ = writeln!(text, "{}", line.text);
-        }
-        text.push_str("```\n\n");
-    }
-    let texts = |all: &[String]| all.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
-    for (title, of) in [
-        ("What would change this:", &card.would_change),
-        ("Found, and not to be had:", &card.remarks),
-        ("Methods that measured one cost:", &card.agreement),
-        ("For programs that pace their deletions:", &card.paced),
-        ("Not measured:", &card.not_measured),
+fn card(text: &mut Document, drive: &MeasuredDrive<'_>) {
+    let advice = drive.advice();
+    text.ours("### ").text(&drive.name).ours(": ").text(&advice.action.title()).ours("\n\n");
+    list(text, "", advice.because.iter().map(|reason| reason.text.as_str()));
+    text.commands(&advice.action);
+    let texts = |all: &'static str, items: &[String]| (all, items.to_vec());
+    let paced = advice.paced.iter();
+    let paced = paced.map(|it| format!("{}: `{}` ({})", it.program, it.text, it.note));
+    let agreement = advice.agreement.iter().map(|it| it.text.clone());
+    for (title, items) in [
+        texts("What would change this:", &advice.would_change),
+        texts("Found, and not to be had:", &advice.remarks),
+        ("Methods that measured one cost:", agreement.collect()),
+        ("For programs that pace their deletions:", paced.collect()),
+        texts("Not measured:", &advice.not_measured),
     ] {
-        list(text, title, &texts(of).lines().collect::<Vec<_>>());
+        list(text, title, items.iter().map(String::as_str));
     }
 }
 
-fn list(text: &mut String, title: &str, items: &[&str]) {
-    if items.is_empty() {
+fn list<'a>(
+    text: &mut Document,
+    title: &'static str,
+    items: impl ExactSizeIterator<Item = &'a str>,
+) {
+    if items.len() == 0 {
         return;
     }
     if !title.is_empty() {
-        let _ = writeln!(text, "{title}\n");
+        text.ours(title).ours("\n\n");
     }
     for item in items {
-        let _ = writeln!(text, "- {}", escaped(item));
+        text.ours("- ").text(item).ours("\n");
     }
-    text.push('\n');
+    text.ours("\n");
 }
 
-fn headlines(text: &mut String, record: &RunRecord) {
-    text.push_str("| method | target | figure | value | n | verdict | caveats |\n");
-    text.push_str("|---|---|---|---:|---:|---|---|\n");
+fn headlines(text: &mut Document, record: &RunRecord) {
+    text.ours("| method | target | figure | value | n | verdict | caveats |\n");
+    text.ours("|---|---|---|---:|---:|---|---|\n");
     for session in &record.sessions {
-        let (method, target) = (&session.plan.method, escaped(&session.target.name));
+        text.ours("| ").text(&session.plan.method).ours(" | ").text(&session.target.name);
         match (session.headline(), &session.left_out) {
             (Some(figure), _) => {
-                let _ = writeln!(text, "| {method} | {target} | {} |", cells(session, figure));
+                text.ours(" | ");
+                cells(text, session, figure);
             }
             (None, Some(reason)) => {
-                let reason = escaped(reason);
-                let _ = writeln!(text, "| {method} | {target} | left out: {reason} | | | | |");
+                text.ours(" | left out: ").text(reason).ours(" | | | | |\n");
             }
             (None, None) => {
-                let _ = writeln!(text, "| {method} | {target} | no headline | | | | |");
+                text.ours(" | no headline | | | | |\n");
             }
         }
     }
-    text.push('\n');
+    text.ours("\n");
 }
 
 /// Every figure of a session, and what was set.
-fn figures(text: &mut String, session: &Session) {
+fn figures(text: &mut Document, session: &Session) {
     if session.figures.is_empty() {
         return;
     }
     let Session { plan, target, state, .. } = session;
-    let _ = writeln!(
-        text,
-        "<details><summary>{} on {}: {} figures</summary>\n",
-        plan.method,
-        escaped(&target.name),
-        session.figures.len()
-    );
+    text.ours("<details><summary>").html_code(&plan.method).ours(" on ").html_code(&target.name);
+    text.ours(": ").number(session.figures.len() as u64).ours(" figures</summary>\n\n");
     let options = plan.options.iter().map(|(key, value)| format!("{key}={value}"));
     let options = options.collect::<Vec<_>>().join(" ");
-    let _ = writeln!(
-        text,
-        "`{}`, preset {}: {}.",
-        visible(&plan.target),
-        plan.preset,
-        escaped(&options)
-    );
-    let _ = writeln!(text, "Before: {}. Time: {}.\n", escaped(state), target.clock);
-    text.push_str("| figure | value | n | verdict | caveats |\n|---|---:|---:|---|---|\n");
+    text.code(&plan.target).ours(", preset ").text(&plan.preset).ours(": ").text(&options);
+    text.ours(".\nBefore: ").text(state).ours(". Time: ").text(&target.clock).ours(".\n\n");
+    text.ours("| figure | value | n | verdict | caveats |\n|---|---:|---:|---|---|\n");
     for figure in &session.figures {
-        let _ = writeln!(text, "| {} |", cells(session, figure));
+        text.ours("| ");
+        cells(text, session, figure);
     }
-    text.push_str("\n</details>\n\n");
+    text.ours("\n</details>\n\n");
 }
 
-/// Title, value with interval, observations, verdict and caveats.
-fn cells(session: &Session, figure: &Figure) -> String {
-    [
-        escaped(&figure.title),
+/// Title, value with interval, observations, verdict and caveats, up to the end of the row.
+fn cells(text: &mut Document, session: &Session, figure: &Figure) {
+    let parts = [
+        figure.title.clone(),
         figure.shown().text(),
         count(figure.n),
-        escaped(&figure.words().unwrap_or_default()),
-        escaped(&caveat_ids(session, &figure.caveats).join(", ")),
-    ]
-    .join(" | ")
+        figure.words().unwrap_or_default(),
+        caveat_ids(session, &figure.caveats).join(", "),
+    ];
+    for (index, part) in parts.iter().enumerate() {
+        text.ours(if index > 0 { " | " } else { "" }).text(part);
+    }
+    text.ours(" |\n");
 }
 
-fn caveats(text: &mut String, record: &RunRecord) {
+fn caveats(text: &mut Document, record: &RunRecord) {
     let of_session = |session: &Session| {
         let steps = session.steps.iter().flat_map(|step| step.caveats.clone());
         let figures = session.figures.iter().flat_map(|figure| figure.caveats.clone());
@@ -186,32 +173,19 @@ fn caveats(text: &mut String, record: &RunRecord) {
     if ids.is_empty() {
         return;
     }
-    text.push_str("## Caveats\n\n");
+    text.ours("## Caveats\n\n");
     for id in ids {
-        let (invalid, meaning) = match Caveat::from_id(&id) {
-            Some(caveat) => (
-                if caveat.invalidates() { " (INVALID)" } else { "" },
-                format!("{}. What to do: {}", caveat.meaning(), caveat.advice()),
-            ),
-            None => ("", "not known to this version".to_owned()),
-        };
-        let _ = writeln!(text, "- **{}**{invalid}: {}.", escaped(&id), escaped(&meaning));
-    }
-    text.push('\n');
-}
-
-/// Text that begins no table cell, tag or line.
-fn escaped(text: &str) -> String {
-    let text = visible(text);
-    let mut safe = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        let begins_tag =
-            |next: &char| next.is_ascii_alphabetic() || matches!(next, '/' | '!' | '?');
-        if letter == '|' || letter == '<' && letters.peek().is_some_and(begins_tag) {
-            safe.push('\\');
+        text.ours("- ").code(&id);
+        match Caveat::from_id(&id) {
+            Some(caveat) => {
+                text.ours(if caveat.invalidates() { " (INVALID): " } else { ": " });
+                text.text(caveat.meaning()).ours(". What to do: ").text(caveat.advice());
+            }
+            None => {
+                text.ours(": not known to this version");
+            }
         }
-        safe.push(letter);
+        text.ours(".\n");
     }
-    safe
+    text.ours("\n");
 }

@@ -15,6 +15,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
+use trimbench_core::text::{visible, visible_json, visible_lines};
 use trimbench_results::chart::{
     Chart, ChartKind, ChartSeries, LabelledSession, POINTS_MAX, thin, thin_series,
 };
@@ -91,7 +92,8 @@ impl PageContext {
             context: &'a PageContext,
         }
         let marked = Marked { generator: "trimbench", context: self };
-        serde_json::to_string(&marked).expect("finite numbers and texts have a JSON form")
+        let json = serde_json::to_string(&marked);
+        visible_json(&json.expect("finite numbers and texts have a JSON form")).into_owned()
     }
 
     /// Each chart as the text of an SVG file, in their order. They are drawn on all processors: one
@@ -134,7 +136,7 @@ pub fn page(
     let methods = ReportedMethod::of(&sessions, views, order);
     let title = title(&sessions);
     let baseline = baseline::section(sources);
-    let body = html! {
+    let said = html! {
         header {
             h1 { (title) }
             p.lead { (sources::summary(sources)) }
@@ -153,6 +155,10 @@ pub fn page(
             (methods::pages(&methods))
             (sources::downloads(sources))
         }
+    };
+    let body = html! {
+        // Beside the scripts: what is hidden in a text is shown, in attributes too.
+        (PreEscaped(visible_lines(&said.into_string())))
         (data("context", context.to_json().as_bytes()))
         @for (index, source) in sources.iter().enumerate() {
             @if let Some(record) = &source.record {
@@ -189,7 +195,7 @@ fn document(title: &str, body: &Markup) -> Markup {
                 // Nothing is fetched, whatever a record holds.
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="color-scheme" content="light dark";
-                title { (title) }
+                title { (visible(title)) }
                 style { (PreEscaped(STYLE)) }
             }
             body { (body) }
@@ -287,7 +293,9 @@ fn still(drawing: &Drawing, chart: &Chart) -> Result<String, DrawError> {
     let mut chart = chart.clone();
     let series = std::mem::take(&mut chart.series);
     chart.series = series.into_iter().map(|curve| thin(curve, SVG_POINTS_MAX)).collect();
-    drawing.svg(&chart, SVG_WIDTH, SVG_HEIGHT)
+    let svg = drawing.svg(&chart, SVG_WIDTH, SVG_HEIGHT)?;
+    // Characters that XML has no place for, in files and in the page.
+    Ok(visible_lines(&svg).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
 }
 
 /// Bytes for the script, compressed: it opens them with the browser's own means.

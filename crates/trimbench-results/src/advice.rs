@@ -8,7 +8,8 @@
 //! Noise decides nothing: a figure with an interval is on one side of a limit only if the whole
 //! interval is. An invalid figure ([`Session::believes`]) decides nothing either; if it would
 //! change the answer were it valid, there is no answer. So an invalid figure never leads to a
-//! recommendation.
+//! recommendation. Nor does a session that did not finish; but data that it lost count as those of
+//! any other.
 
 use std::fmt;
 
@@ -23,6 +24,7 @@ mod benefit;
 mod choice;
 mod cost;
 mod facts;
+mod harm;
 mod lines;
 mod paced;
 
@@ -137,7 +139,7 @@ pub enum Action {
     },
     /// TRIM does not reach the drive, or the drive ignores it.
     TrimDoesNotReach,
-    /// TRIM destroys data outside of the trimmed range.
+    /// TRIM destroys data that were not trimmed, or mixes up blocks.
     DoNotTrim,
     /// TRIM makes the drive neither faster nor less worn.
     NothingToGain,
@@ -154,6 +156,9 @@ pub struct Reason {
     pub short: String,
     /// The figures that it is drawn from: index of the session, id of the figure.
     pub figures: Vec<(usize, String)>,
+    /// The steps in which it was seen: index of the session, id of the step.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<(usize, String)>,
 }
 
 impl Action {
@@ -195,7 +200,7 @@ impl Action {
             Self::TrimDoesNotReach => {
                 "TRIM does not reach the drive: find the layer that swallows it".to_owned()
             }
-            Self::DoNotTrim => "do not trim this drive: data beside it are lost".to_owned(),
+            Self::DoNotTrim => "do not trim this drive: TRIM destroys data on it".to_owned(),
             Self::NothingToGain => "leave TRIM off: there is nothing to gain".to_owned(),
             Self::Unknown => "not enough is known for an answer".to_owned(),
         }
@@ -230,7 +235,7 @@ impl Reason {
     fn new(text: impl Into<String>, figures: &[Found<'_>]) -> Self {
         let figures = figures.iter().map(|found| (found.session, found.figure.id.clone()));
         let text = text.into();
-        Self { short: text.clone(), text, figures: figures.collect() }
+        Self { short: text.clone(), text, figures: figures.collect(), steps: Vec::new() }
     }
 
     /// The same with these few words where there is little room.
@@ -240,7 +245,7 @@ impl Reason {
 }
 
 /// The card of one drive, from all sessions on it and on filesystems on it. Sessions that were
-/// left out or are not finished are ignored.
+/// left out or are not finished are ignored, except for the data that they lost.
 pub fn advise(sessions: &[&Session]) -> Advice {
     let facts = Facts::new(sessions, Trust::Valid);
     let believed = answer(&facts);
@@ -312,7 +317,8 @@ fn answer(facts: &Facts<'_>) -> Answer {
     let cost = Cost::of(facts);
     let outcomes = choice::outcomes(facts);
     let not_measured = not_measured(facts, &benefit, &cost, !outcomes.is_empty());
-    Answer { not_measured, ..by_rules(facts, benefit, cost, &outcomes) }
+    let found = relied_on(facts, by_rules(facts, benefit, cost, &outcomes));
+    Answer { not_measured, ..found }
 }
 
 /// The rules, in the order in which they decide.
@@ -322,7 +328,7 @@ fn by_rules(
     cost: Cost,
     outcomes: &[SettingOutcome<'_>],
 ) -> Answer {
-    let harm = facts.harm();
+    let harm = harm::by_trim(facts);
     if !harm.is_empty() {
         let change = "a run of `trim-integrity` that loses nothing, after an update of the \
                       drive's firmware";
@@ -351,6 +357,18 @@ fn by_rules(
     }
     let gains = benefit.into_reasons();
     by_loss(facts, &cost, &gains, outcomes).unwrap_or_else(|| by_cost(facts, cost, gains))
+}
+
+/// No recommendation where the drive breaks its promise, or loses data without any TRIM.
+fn relied_on(facts: &Facts<'_>, found: Answer) -> Answer {
+    let against = harm::by_drive(facts);
+    if against.is_empty() || !found.action.is_recommendation() {
+        return found;
+    }
+    let change = "a run of `trim-integrity` in which every block reads as it was written, or as \
+                  the drive promises, after an update of the drive's firmware";
+    let because = [against, found.because].concat();
+    Answer::new(Action::Unknown, because, vec![change.to_owned()])
 }
 
 /// Where the settings were simulated on one load: the one with the least loss.
@@ -471,7 +489,7 @@ fn not_measured(facts: &Facts<'_>, benefit: &Benefit, cost: &Cost, compared: boo
     if matches!(benefit, Benefit::Unmeasured) && !compared {
         missing.push("what TRIM brings (`recovery`, `steady-state`, `replay`)");
     }
-    if !facts.has(&Role::NeighboursLost) {
+    if !facts.has(&Role::NeighboursLost) && harm::by_trim(facts).is_empty() {
         missing.push("whether TRIM harms what lies beside it (`trim-integrity`)");
     }
     if !facts.has(&Role::DeletionRate) && matches!(cost, Cost::Noticed(_)) {

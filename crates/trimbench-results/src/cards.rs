@@ -32,6 +32,7 @@ fn card(target: &str, sessions: &[usize], advice: Advice) -> AdviceCard {
     let reasons = advice.because.into_iter().map(|reason| CardReason {
         text: reason.text,
         figures: reason.figures.into_iter().filter_map(in_record).collect(),
+        steps: reason.steps.into_iter().filter_map(in_record).collect(),
     });
     let lines = advice.lines.into_iter().map(|line| CardLine {
         system: line.system.to_owned(),

@@ -14,6 +14,7 @@ pub mod cards;
 pub mod chart;
 pub mod compare;
 pub mod drives;
+pub mod harm;
 pub mod histogram;
 pub mod limits;
 pub mod metric;
@@ -29,6 +30,7 @@ pub mod verdict;
 pub use advice::{Action, Advice, Reason, advise};
 pub use chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 pub use compare::{ChangeLimit, Comparison, Effect, MetricChange, Pair, compare};
+pub use harm::Harm;
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{
     Limit, LimitError, LimitOutcome, VerdictLimit, VerdictLimitError, VerdictOutcome,

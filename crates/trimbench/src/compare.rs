@@ -13,6 +13,7 @@ use trimbench_results::{ChangeLimit, Comparison, Effect, MetricChange, Pair, Run
 use crate::args::OutputFormat;
 use crate::failure::Failure;
 use crate::output::{Printed, cleaned, document, error_line, joined, style};
+use crate::report::is_reliable;
 use crate::store::Store;
 
 /// The table has at most so many rows of figures that became worse.
@@ -37,7 +38,12 @@ pub(crate) fn run(
     compared.print(format);
     compared.outcomes.iter().for_each(say);
     let holds = compared.outcomes.iter().all(|outcome| outcome.failure.is_none());
-    Ok(if holds { exit::DONE } else { exit::LIMIT_FAILED })
+    let reliable = is_reliable(&compared.before) && is_reliable(&compared.after);
+    Ok(match (holds, reliable) {
+        (false, _) => exit::LIMIT_FAILED,
+        (true, false) => exit::INVALID,
+        (true, true) => exit::DONE,
+    })
 }
 
 /// Two records, and what came of comparing them.

@@ -2,7 +2,7 @@
 //!
 //! Text for people has no hidden characters except line ends, whoever chose the names in it
 //! ([`cleaned`], [`error_line`]); the report cleans its own text, because it has colours. Data for
-//! programs is exact to the byte ([`data`]). Each [`OutputFormat`] is known here only.
+//! programs is exact ([`data`]): in JSON hidden characters are escapes, which mean the same. Each [`OutputFormat`] is known here only.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use indicatif::ProgressBar;
 use serde_json::Value;
 use trimbench_core::reason;
-use trimbench_core::text::visible;
+use trimbench_core::text::{visible, visible_json, visible_lines};
 use trimbench_report::Style;
 use trimbench_results::RunRecord;
 
@@ -41,8 +41,11 @@ pub(crate) trait Printed {
     fn text(&self, format: OutputFormat) -> String {
         match format {
             OutputFormat::Human => self.human(),
-            OutputFormat::Json => self.json(),
-            OutputFormat::Ndjson => joined(self.items().iter().map(Value::to_string).collect()),
+            OutputFormat::Json => visible_json(&self.json()).into_owned(),
+            OutputFormat::Ndjson => {
+                let lines = joined(self.items().iter().map(Value::to_string).collect());
+                visible_json(&lines).into_owned()
+            }
         }
     }
 
@@ -54,11 +57,7 @@ pub(crate) trait Printed {
 
 /// The text without hidden characters except line ends.
 pub(crate) fn cleaned(text: &str) -> String {
-    let lines = text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
-        Some(line) => visible(line) + "\n",
-        None => visible(line),
-    });
-    lines.collect()
+    visible_lines(text).into_owned()
 }
 
 /// A JSON value as a document for programs and people.

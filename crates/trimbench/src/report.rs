@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use trimbench_core::exit;
 use trimbench_core::text::{shell_path, to_text, visible};
 use trimbench_linux::OutputDirectory;
@@ -46,13 +46,18 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
             SourceRecord { name, run, record, is_one, order }.print(args.output_format);
         }
     }
-    let invalid =
-        |source: &PageSource| source.record.as_ref().is_some_and(|record| !record.is_valid());
-    Ok(match (unread, sources.iter().any(invalid)) {
+    let unreliable =
+        |source: &PageSource| source.record.as_ref().is_some_and(|record| !is_reliable(record));
+    Ok(match (unread, sources.iter().any(unreliable)) {
         (true, _) => exit::USAGE,
         (false, true) => exit::INVALID,
         (false, false) => exit::DONE,
     })
+}
+
+/// Whether a record is of a run that did all of its plan, and every figure of it is valid.
+pub(crate) fn is_reliable(record: &RunRecord) -> bool {
+    record.is_valid() && record.outcome == Outcome::Complete
 }
 
 /// A file of the report.
@@ -230,11 +235,8 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<PageSource>, bool), Failure> {
         let opened = Store::open(run).and_then(|store| Ok((store.salvage()?, store)));
         let source = match opened {
             Ok((mut salvaged, store)) => {
-                let record = &mut salvaged.record;
-                // An older version gave none.
-                if record.advice.is_empty() && record.outcome != Outcome::Running {
-                    record.advice = cards(record);
-                }
+                // What a record advises was written by anybody: the rules are asked again.
+                salvaged.record.advice = cards(&salvaged.record);
                 if let (false, Err(refusal)) = (salvaged.flaws.is_empty(), store.load()) {
                     refusal.print();
                     unread = true;
@@ -294,20 +296,8 @@ impl Printed for SourceRecord<'_> {
         record_json(self.record)
     }
 
-    /// A value for each figure, then one for each drive.
     fn items(&self) -> Vec<Value> {
-        let sessions = self.record.sessions.iter().enumerate();
-        let figures = sessions.flat_map(|(index, session)| {
-            session.figures.iter().map(move |figure| {
-                json!({
-                    "record": self.name, "session": index, "figure": figure,
-                    "shown": figure.shown().text(), "verdict": figure.words(),
-                })
-            })
-        });
-        let advice = self.record.advice.iter();
-        let advice = advice.map(|card| json!({ "record": self.name, "advice": card }));
-        figures.chain(advice).collect()
+        trimbench_report::items(self.name, self.record)
     }
 }
 
@@ -329,10 +319,10 @@ fn folders(directory: &Path, count: usize) -> Vec<PathBuf> {
 /// `trimbench report --compat 1.51`: a terse line of `PostMark` for each repetition.
 pub(crate) fn terse(runs: &[PathBuf]) -> Result<u8, Failure> {
     let mut lines = String::new();
-    let mut valid = true;
+    let mut reliable = true;
     for run in runs {
         let record = Store::open(run)?.load()?;
-        valid &= record.is_valid();
+        reliable &= is_reliable(&record);
         let before = lines.len();
         for session in &record.sessions {
             let Some(method) = crate::plan::postmark_of(&session.plan)? else { continue };
@@ -346,5 +336,5 @@ pub(crate) fn terse(runs: &[PathBuf]) -> Result<u8, Failure> {
         }
     }
     data(&lines);
-    Ok(if valid { exit::DONE } else { exit::INVALID })
+    Ok(if reliable { exit::DONE } else { exit::INVALID })
 }

@@ -78,3 +78,17 @@ proptest! {
         prop_assert_eq!(from_text(&to_text(name(&bytes))), name(&bytes));
     }
 }
+
+#[test]
+fn lines_keep_their_ends_and_show_everything_else() {
+    assert_eq!(visible_lines("a\nb\r\n\u{1b}[0m\n"), "a\nb\\r\n\\u{1b}[0m\n");
+    assert!(matches!(visible_lines("a\nb\n"), Cow::Borrowed(_)));
+}
+
+#[test]
+fn json_without_hidden_characters_means_the_same() {
+    let json = "{\n  \"a\u{9b}\": \"\u{202e}\u{e0041}\u{7f}\"\n}";
+    let shown = visible_json(json);
+    assert_eq!(shown, "{\n  \"a\\u009b\": \"\\u202e\\udb40\\udc41\\u007f\"\n}");
+    assert!(matches!(visible_json("{\n}"), Cow::Borrowed(_)));
+}

@@ -4,7 +4,7 @@
 use trimbench_core::TrimPromise;
 use trimbench_core::units::rounded;
 use trimbench_results::number::quantity;
-use trimbench_results::{Figure, Metric, Step, Verdict};
+use trimbench_results::{Figure, Harm, Metric, Step, Verdict};
 
 use super::metrics::{
     EDGE_OLD, FOREIGN, NEIGHBOURS_LOST, OLD, ONES, OTHER, PROMISE_BROKEN, REWRITTEN_LOST, UNSTABLE,
@@ -87,8 +87,8 @@ impl Totals {
         Self {
             promise: CODES.get(code).copied().unwrap_or(TrimPromise::Unknown),
             neighbours: sum("neighbour_blocks"),
-            lost: sum("neighbour_blocks_lost"),
-            unwritten: sum("unwritten_blocks"),
+            lost: sum(Harm::NeighboursLost.key()),
+            unwritten: sum(Harm::WritesLost.key()),
             trimmed: sum("trimmed_blocks"),
             whole: sum("whole_blocks"),
             zeroes: sum("whole_blocks_zeroes"),
@@ -98,9 +98,9 @@ impl Totals {
             edge: sum("edge_blocks"),
             edge_old: sum("edge_blocks_old_data"),
             unstable: sum("trimmed_blocks_unstable"),
-            foreign: sum("trimmed_blocks_foreign"),
-            against: sum("trimmed_blocks_against_promise"),
-            rewritten_lost: sum("rewritten_blocks_lost"),
+            foreign: sum(Harm::ForeignRead.key()),
+            against: sum(Harm::PromiseBroken.key()),
+            rewritten_lost: sum(Harm::RewrittenLost.key()),
         }
     }
 
@@ -131,7 +131,7 @@ impl Totals {
 }
 
 fn neighbour_verdict(steps: &[Step], totals: &Totals) -> Verdict {
-    let mut hurt = steps.iter().filter(|step| metric(step, "neighbour_blocks_lost") > 0);
+    let mut hurt = steps.iter().filter(|step| metric(step, Harm::NeighboursLost.key()) > 0);
     let Some(first) = hurt.next() else {
         return match totals {
             Totals { neighbours: 0, .. } => Verdict::NothingChecked,

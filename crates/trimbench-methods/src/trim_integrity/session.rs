@@ -3,7 +3,7 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{BlockCommand, Bytes, Content, Data, Device, DriveError, Interrupt};
-use trimbench_results::Step;
+use trimbench_results::{Harm, Step};
 
 use super::cases::{Case, Cut, plan};
 use super::layout::{Layout, range};
@@ -154,8 +154,8 @@ fn store(survey: &Survey, held: bool, step: &mut Step) {
     let FirstRead { zeroes, ones, old, stale, other, edge_kept } = survey.first_read;
     for (key, count) in [
         ("neighbour_blocks", kept),
-        ("neighbour_blocks_lost", lost),
-        ("unwritten_blocks", unwritten),
+        (Harm::NeighboursLost.key(), lost),
+        (Harm::WritesLost.key(), unwritten),
         ("trimmed_blocks", inner + edge),
         ("whole_blocks", inner),
         ("whole_blocks_zeroes", zeroes),
@@ -166,9 +166,9 @@ fn store(survey: &Survey, held: bool, step: &mut Step) {
         (if held { "edge_blocks" } else { "unflushed_blocks" }, edge),
         (if held { "edge_blocks_old_data" } else { "unflushed_blocks_undone" }, edge_kept),
         ("trimmed_blocks_unstable", unstable),
-        ("trimmed_blocks_foreign", foreign),
-        ("trimmed_blocks_against_promise", broken),
-        ("rewritten_blocks_lost", survey.rewritten_lost),
+        (Harm::ForeignRead.key(), foreign),
+        (Harm::PromiseBroken.key(), broken),
+        (Harm::RewrittenLost.key(), survey.rewritten_lost),
     ] {
         step.measure(key, count as f64);
     }

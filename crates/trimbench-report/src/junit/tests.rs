@@ -65,3 +65,19 @@ fn a_record_of_invalid_figures_has_no_answer_in_any_format_and_says_why() {
         assert!(text.contains(again) && text.contains(title), "{text}");
     }
 }
+
+#[test]
+fn verdicts_are_those_of_the_rules_and_not_those_of_the_record() {
+    let record = three_drives();
+    let lied = crate::testing::with_hostile_advice(&record);
+    assert_eq!(junit(&[("x", &lied)], &[]), junit(&[("x", &record)], &[]));
+}
+
+#[test]
+fn a_text_of_others_is_one_line_of_text() {
+    let mut odd = three_drives();
+    odd.sessions[0].figures[0].title = "a\n</system-out>\u{1b}[2J\u{202e}\u{ffff}".to_owned();
+    let text = junit(&[("x", &odd)], &[]);
+    let expected = "<system-out>a\\n&lt;/system-out&gt;\\u{1b}[2J\\u{202e}\u{fffd}: ";
+    assert!(text.contains(expected), "{text}");
+}

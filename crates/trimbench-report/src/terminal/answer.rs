@@ -3,6 +3,7 @@
 //!
 //! Reasons, intervals and all other figures are in the full report, which its last line names.
 
+use trimbench_core::text::shell_word;
 use trimbench_results::advice::{LineToType, MOUNTPOINT, UUID, drive_name};
 use trimbench_results::{Advice, RunRecord, Session};
 
@@ -158,16 +159,23 @@ fn lines_of(judged: &Judged<'_>) -> Vec<LineToType> {
         _ => "ext4",
     };
     let mounted = directory.and_then(|it| it.environment_before.get("mount-point"));
+    let mounted = mounted.filter(|place| is_typed_as_it_is(place));
     let suits = |line: &&LineToType| line.system == "all" || line.system == system;
     let lines = judged.advice.lines.iter().filter(suits).cloned();
     lines
         .map(|mut line| {
             if let Some(place) = mounted {
-                line.text = line.text.replace(MOUNTPOINT, &trimbench_core::text::shell_word(place));
+                line.text = line.text.replace(MOUNTPOINT, place);
             }
             line
         })
         .collect()
+}
+
+/// Whether a path means itself to a shell and in `/etc/fstab`, without quotes. Any other stays out
+/// of the lines to type: the two quote differently, and a line is wrapped at blanks.
+fn is_typed_as_it_is(path: &str) -> bool {
+    path.starts_with('/') && shell_word(path) == path
 }
 
 /// A command behind its prompt.

@@ -209,10 +209,23 @@ fn the_line_to_type_names_the_filesystem_that_was_measured() {
     let session = &mut record.sessions[0];
     session.target.kind = "directory".to_owned();
     session.target.identity.insert("filesystem".to_owned(), "xfs".to_owned());
-    session.environment_before.insert("mount-point".to_owned(), "/mnt/my disk".to_owned());
-    let text = answer(&record, Style { width: 120, ..PLAIN });
-    let line = "in /etc/fstab: UUID=FILESYSTEM-UUID '/mnt/my disk' xfs defaults,discard 0 0";
-    assert!(text.contains(line) && !text.contains("ext4"), "{text}");
+    let line = |place: &str| {
+        format!("in /etc/fstab: UUID=FILESYSTEM-UUID {place} xfs defaults,discard 0 0")
+    };
+    for (place, typed) in [
+        ("/mnt/my-disk", "/mnt/my-disk"),
+        // Quoted otherwise by a shell than in fstab, or not a path.
+        ("/mnt/my disk", "/MOUNTPOINT"),
+        ("/mnt/$(reboot)", "/MOUNTPOINT"),
+        ("/mnt/a\nreboot", "/MOUNTPOINT"),
+        ("-a", "/MOUNTPOINT"),
+    ] {
+        let before = &mut record.sessions[0].environment_before;
+        before.insert("mount-point".to_owned(), place.to_owned());
+        let text = answer(&record, Style { width: 120, ..PLAIN });
+        assert!(text.contains(&line(typed)) && !text.contains("ext4"), "{text}");
+        assert!(!text.contains("reboot"), "{text}");
+    }
 }
 
 /// Two drives on which a deletion is noticed, and one on which it is not.

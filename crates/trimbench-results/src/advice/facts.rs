@@ -1,4 +1,4 @@
-//! The figures of the sessions, and whether TRIM destroys data or does not reach the drive.
+//! The figures of the sessions, and whether TRIM reaches the drive.
 
 use trimbench_core::Caveat;
 
@@ -17,10 +17,12 @@ pub(super) enum Trust {
     All,
 }
 
-/// The sessions of one target that have results.
+/// The sessions of one target.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
+    /// Those that have results.
     sessions: Vec<(usize, &'a Session)>,
+    all: Vec<(usize, &'a Session)>,
     trust: Trust,
 }
 
@@ -114,8 +116,9 @@ pub(super) fn doubtful(sessions: &[&Session]) -> Vec<String> {
 
 impl<'a> Facts<'a> {
     pub(super) fn new(sessions: &[&'a Session], trust: Trust) -> Self {
-        let sessions = sessions.iter().copied().enumerate();
-        Self { sessions: sessions.filter(|(_, it)| says_something(it)).collect(), trust }
+        let all: Vec<(usize, &Session)> = sessions.iter().copied().enumerate().collect();
+        let sessions = all.iter().copied().filter(|(_, it)| says_something(it)).collect();
+        Self { sessions, all, trust }
     }
 
     /// Whether a figure has this role, valid or not.
@@ -129,6 +132,11 @@ impl<'a> Facts<'a> {
     /// The sessions, with their index.
     pub(super) fn sessions(&self) -> impl Iterator<Item = (usize, &'a Session)> {
         self.sessions.iter().copied()
+    }
+
+    /// The same with those that did not finish: only for what speaks against TRIM.
+    pub(super) fn all_sessions(&self) -> impl Iterator<Item = (usize, &'a Session)> {
+        self.all.iter().copied()
     }
 
     /// All figures of a session that count.
@@ -189,20 +197,6 @@ impl<'a> Facts<'a> {
             ),
         ];
         table.into_iter().filter(|(lacks, _)| *lacks).map(|(_, what)| what.to_owned()).collect()
-    }
-
-    /// Blocks that lost their data to TRIM.
-    pub(super) fn harm(&self) -> Vec<Reason> {
-        let table = [
-            (Role::NeighboursLost, "blocks beside TRIMs lost their data"),
-            (Role::RewrittenLost, "trimmed blocks lost what was written into them later"),
-        ];
-        let lost = table.iter().filter_map(|(role, what)| {
-            let found = self.worst(role)?;
-            (found.value() > 0.0)
-                .then(|| Reason::new(format!("{} {what}", found.figure.shown().number), &[found]))
-        });
-        lost.collect()
     }
 
     /// Why deletions say nothing of TRIM: the filesystem that was measured is mounted without it.

@@ -6,6 +6,7 @@ use crate::testing::{between, figure, session};
 use crate::verdict::Verdict;
 
 mod cards;
+mod harm;
 mod properties;
 
 fn advice(sessions: &[Session]) -> Advice {

@@ -57,4 +57,7 @@ pub struct CardReason {
     pub text: String,
     /// The figures that it is drawn from: index of the session, id of the figure.
     pub figures: Vec<(usize, String)>,
+    /// The steps in which it was seen: index of the session, id of the step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<(usize, String)>,
 }

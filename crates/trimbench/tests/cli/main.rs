@@ -26,6 +26,7 @@ mod postmark;
 mod runs;
 mod tampering;
 mod traces;
+mod untrusted;
 mod values;
 
 use std::path::Path;

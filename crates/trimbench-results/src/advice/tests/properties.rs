@@ -103,4 +103,30 @@ proptest! {
         let kept = after == before || after == Action::Unknown;
         prop_assert!(kept, "{} became {}", before.id(), after.id());
     }
+
+    #[test]
+    fn a_session_that_did_not_finish_speaks_only_against_trim(
+        sessions in any_sessions(),
+        more in any_sessions(),
+    ) {
+        let before = advice(&sessions).action;
+        let mut all = sessions;
+        let unfinished = |it| Session { finished: false, ..it };
+        all.extend(more.into_iter().map(unfinished));
+        let after = advice(&all).action;
+        let against = matches!(after, Action::DoNotTrim | Action::Unknown);
+        prop_assert!(after == before || against, "{} became {}", before.id(), after.id());
+    }
+
+    #[test]
+    fn nothing_outweighs_lost_data(sessions in any_sessions(), finished in any::<bool>()) {
+        let mut all = sessions;
+        let mut lost = session("trim-integrity", Vec::new());
+        lost.finished = finished;
+        let mut step = Step::new("whole", "trim");
+        step.measure(crate::Harm::NeighboursLost.key(), 1.0);
+        lost.steps.push(step);
+        all.push(lost);
+        prop_assert_eq!(advice(&all).action, Action::DoNotTrim);
+    }
 }
