@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use trimbench_core::{Bytes, Capabilities, Drives, Interrupt, Opened, Provisioner, Target as _};
-use trimbench_linux::{
-    BlockTarget, Consent, DirectoryTarget, Guard, MemoryLimit, ScratchGuard,
-};
+use trimbench_linux::{BlockTarget, Consent, DirectoryTarget, Guard, MemoryLimit, ScratchGuard};
 
 use crate::PurgeChoice;
 use crate::description::Description;

@@ -115,11 +115,10 @@ impl Inspection {
     fn claim_once(&self, consent: &Consent) -> Result<Claim, Refusal> {
         self.look_again(consent)?;
         let file = self.open()?;
-        let backing = self.lock(&file)?;
-        let guard = Guard {
+        let mut guard = Guard {
             file: duplicate(&file, &self.path)?,
-            witness: self.witness(&file, backing.as_ref()),
-            backing,
+            backing: self.lock(&file)?,
+            witness: None,
             inspection: self.clone(),
             consent: consent.clone(),
         };
@@ -127,6 +126,9 @@ impl Inspection {
         let carried = self.signatures_of(file.as_fd());
         let carried = carried.map_err(|error| Refusal::Probe { path: self.path.clone(), error })?;
         self.refuse_signatures(&carried, consent)?;
+        // The search for signatures opens the target. Who opens it from here on is no part of that;
+        // who has it open by now is found by the check before the first write.
+        guard.witness = self.witness(&file, guard.backing.as_ref());
         Ok(Claim { file, guard })
     }
 

@@ -18,7 +18,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, FlockOperation, Mode, StatxFlags};
 use trimbench_core::Errno;
 
 use crate::errno::errno_of;
@@ -97,11 +97,14 @@ pub struct OutputDirectory {
     made: Vec<(Arc<OwnedFd>, OsString)>,
 }
 
-/// A file whatever its names: device and inode.
+/// A file whatever its names: device, inode and time of birth. A filesystem gives the number of a
+/// removed file to the next one, often at once; their times of birth differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inode {
     device: u64,
     number: u64,
+    /// Seconds and nanoseconds; 0 where the filesystem keeps none.
+    born: (i64, u32),
 }
 
 impl OutputError {
@@ -160,7 +163,7 @@ impl OutputDirectory {
 
     /// Where it is by now: as it was named, if that still leads to it.
     pub fn whereabouts(&self) -> PathBuf {
-        let named = rustix::fs::stat(&self.path).map(|status| Inode::from_status(&status));
+        let named = Inode::look(CWD, &self.path, AtFlags::empty());
         if matches!((named, Inode::of(self)), (Ok(named), Ok(own)) if named == own) {
             return self.path.clone();
         }
@@ -226,8 +229,8 @@ impl OutputDirectory {
 
     /// What has this name; `None` if nothing has. A symbolic link is itself.
     pub fn inode_of(&self, name: &OsStr) -> Result<Option<Inode>, OutputError> {
-        match rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(status) => Ok(Some(Inode::from_status(&status))),
+        match Inode::at(self, name) {
+            Ok(inode) => Ok(Some(inode)),
             Err(rustix::io::Errno::NOENT) => Ok(None),
             Err(errno) => Err(step("examine", &self.path.join(name))(errno)),
         }
@@ -332,11 +335,27 @@ impl AsFd for OutputDirectory {
 impl Inode {
     /// Of an open file.
     pub fn of(file: impl AsFd) -> io::Result<Self> {
-        Ok(Self::from_status(&rustix::fs::fstat(file)?))
+        Ok(Self::look(file, "", AtFlags::EMPTY_PATH)?)
     }
 
-    fn from_status(status: &rustix::fs::Stat) -> Self {
-        Self { device: status.st_dev, number: status.st_ino }
+    /// Of what has a name in a directory; a symbolic link is itself.
+    fn at(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<Self> {
+        Self::look(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    fn look(
+        directory: impl AsFd,
+        path: impl rustix::path::Arg,
+        flags: AtFlags,
+    ) -> rustix::io::Result<Self> {
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let status = rustix::fs::statx(directory, path, flags, wanted)?;
+        let born = status.stx_btime;
+        Ok(Self {
+            device: rustix::fs::makedev(status.stx_dev_major, status.stx_dev_minor),
+            number: status.stx_ino,
+            born: (born.tv_sec, born.tv_nsec),
+        })
     }
 }
 

@@ -39,7 +39,7 @@ pub use files::{CONTEXT_MARK, FIGURE_MARK, PAGE_MARK, figure_files, header_line}
 pub use grid::{Grid, GridColumn};
 pub use items::items;
 pub use junit::{JUNIT_MARK, JudgedLimit, junit};
-pub use markdown::{MARKDOWN_MARK, markdown};
+pub use markdown::{MARKDOWN_END, MARKDOWN_MARK, markdown};
 pub use method::{MethodView, MethodViews};
 pub use page::{PageContext, VerdictSection, page};
 pub use source::PageSource;

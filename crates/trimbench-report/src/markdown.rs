@@ -21,6 +21,8 @@ mod tests;
 
 /// What every report in Markdown begins with.
 pub const MARKDOWN_MARK: &str = "<!-- trimbench -->\n";
+/// What it ends with.
+pub const MARKDOWN_END: &str = "<!-- end of trimbench's report -->\n";
 /// Characters that GitHub takes in an issue or a comment.
 const LONGEST: usize = 65_536;
 
@@ -53,6 +55,7 @@ fn report(records: &[(&str, &RunRecord)], all: bool) -> String {
         }
         caveats(&mut text, record);
     }
+    text.ours(MARKDOWN_END);
     text.into_text()
 }
 

@@ -38,9 +38,9 @@ pub use limits::{
 pub use metric::{Direction, Metric};
 pub use order::{DriveOrder, OrderError};
 pub use record::{
-    AdviceCard, CardLine, CardReason, Figure, Interval, KeptStep, LineFlaw, NOT_BEGUN, NOT_FINISHED,
-    Outcome, PlannedSession, Program, Provenance, RecordError, RejectedLine, RunRecord, SCHEMA,
-    Salvaged, Series, Session, Step, StepOrigin, TargetRecord, sha256,
+    AdviceCard, CardLine, CardReason, Figure, Interval, KeptStep, LineFlaw, NOT_BEGUN,
+    NOT_FINISHED, Outcome, PlannedSession, Program, Provenance, RecordError, RejectedLine,
+    RunRecord, SCHEMA, Salvaged, Series, Session, Step, StepOrigin, TargetRecord, sha256,
 };
 pub use role::Role;
 pub use statistics::{Bootstrap, Line};

@@ -173,7 +173,8 @@ impl<'a> Outlook<'a> {
         let room = DirectoryTarget::room_in(directory).filter(|room| *room < size);
         let refusal = room.map(|room| {
             let directory = directory.display();
-            let why = format!("`{directory}` has room for {room}, and the image takes up to {size}");
+            let why =
+                format!("`{directory}` has room for {room}, and the image takes up to {size}");
             (why, "name a directory on a filesystem with more room".to_owned())
         });
         Self {

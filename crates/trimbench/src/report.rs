@@ -237,9 +237,9 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<PageSource>, bool), Failure> {
             Ok((mut salvaged, store)) => {
                 // What a record advises was written by anybody: the rules are asked again.
                 salvaged.record.advice = cards(&salvaged.record);
-                if let (false, Err(refusal)) = (salvaged.flaws.is_empty(), store.load()) {
+                unread |= !salvaged.flaws.is_empty();
+                if let Some(refusal) = store.refusal() {
                     refusal.print();
-                    unread = true;
                 }
                 for flaw in &salvaged.flaws {
                     error_line(&format!("{name}: {flaw}"));

@@ -13,9 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use trimbench_core::Errno;
 use trimbench_core::text::{from_text, shell_path, shell_word};
-use trimbench_linux::{
-    AppendedFile, Durability, Inode, OutputDirectory, OutputError, Replaces,
-};
+use trimbench_linux::{AppendedFile, Durability, Inode, OutputDirectory, OutputError, Replaces};
 use trimbench_results::{
     KeptStep, RecordError, RejectedLine, RunRecord, Salvaged, Step, StepOrigin,
 };
@@ -210,6 +208,11 @@ impl Store {
         Ok(salvaged)
     }
 
+    /// Why the record cannot be read as a whole; `None` if it can.
+    pub(crate) fn refusal(&self) -> Option<Failure> {
+        self.read(RunRecord::from_json).err()
+    }
+
     /// The lines of the steps that were kept; none where there is no such file.
     fn kept_steps(&self) -> Result<(Vec<u8>, Option<Inode>), Failure> {
         match self.directory.read_file(OsStr::new(STEPS)) {
@@ -218,7 +221,8 @@ impl Store {
             Err(error) => {
                 let hint = "make it readable, or move it elsewhere: what it holds is then measured \
                             again";
-                let failure = Failure::usage(error).context("steps were measured that cannot be read");
+                let failure =
+                    Failure::usage(error).context("steps were measured that cannot be read");
                 Err(failure.with_hint(hint))
             }
         }
@@ -243,7 +247,8 @@ impl Store {
     ) -> Result<Loaded<T>, Failure> {
         // In this order: the steps go once the record has them.
         let (steps, of_steps) = self.kept_steps()?;
-        let (bytes, of_record) = self.directory.read_file(OsStr::new(RECORD)).map_err(unreadable)?;
+        let (bytes, of_record) =
+            self.directory.read_file(OsStr::new(RECORD)).map_err(unreadable)?;
         let mut content = parse(&bytes).map_err(|error: RecordError| {
             let hint = error.hint();
             Failure::usage(error).context(self.shown()).with_hint(hint)
@@ -352,7 +357,9 @@ impl Store {
     fn replaced(&self, name: &str) -> Result<Replaces, OutputError> {
         match self.directory.inode_of(OsStr::new(name))? {
             None => Ok(Replaces::Nothing),
-            found if found == self.own_inode(name) => Ok(found.map_or(Replaces::Nothing, Replaces::File)),
+            found if found == self.own_inode(name) => {
+                Ok(found.map_or(Replaces::Nothing, Replaces::File))
+            }
             Some(_) => {
                 let aside = self.directory.set_aside(OsStr::new(name))?;
                 error_line(&format!(

@@ -373,7 +373,10 @@ fn tags(line: &str) -> Result<(), String> {
         let is_text = ![method, target].iter().any(|text| text.contains(['<', '>']));
         Some(is_text && count.chars().all(|c| c.is_ascii_digit()))
     });
-    if ["<!-- trimbench -->", "</details>", ""].contains(&line) || folded == Some(true) {
+    if ["<!-- trimbench -->", "<!-- end of trimbench's report -->", "</details>", ""]
+        .contains(&line)
+        || folded == Some(true)
+    {
         Ok(())
     } else {
         Err(format!("HTML {line:?}"))

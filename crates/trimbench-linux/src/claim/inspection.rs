@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{StatVfsMountFlags, major, minor};
+use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags, major, minor};
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Errno};
 
@@ -260,6 +260,8 @@ impl Inspection {
             Subject::Image(image) => {
                 add("kind", Some("image".to_owned()));
                 add("inode", Some(image.file.1.to_string()));
+                // A new file may get the number of a removed one.
+                add("born", born(&self.path));
                 add("filesystem", Some(image.mount.filesystem.clone()));
             }
         }
@@ -394,6 +396,14 @@ fn size_of_drives(devices: impl IntoIterator<Item = BlockDevice>) -> Option<Byte
     }
     let sizes = disks.iter().filter_map(|disk| disk.number("size"));
     Some(Bytes(sizes.sum::<u64>().saturating_mul(SECTOR))).filter(|size| size.0 > 0)
+}
+
+/// When a file was made, in seconds since 1970; `None` where the filesystem does not keep it.
+fn born(path: &Path) -> Option<String> {
+    let status = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::BTIME).ok()?;
+    let time = status.stx_btime;
+    let known = status.stx_mask & StatxFlags::BTIME.bits() != 0;
+    known.then(|| format!("{}.{:09}", time.tv_sec, time.tv_nsec))
 }
 
 /// What is directly below a device: its members (dm, md), the disk of a partition is not; for a

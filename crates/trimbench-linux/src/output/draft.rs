@@ -85,10 +85,10 @@ impl Draft {
         let failed = || step("begin", &path);
         let opened = rustix::fs::openat(&directory, &own, opening::MAKE, Mode::from_raw_mode(MODE));
         let opened = opened.map_err(failed())?;
-        let status = rustix::fs::fstat(&opened).map_err(failed())?;
+        let inode = Inode::of(&opened).map_err(step("begin", &path))?;
         // A filesystem without locks has no sweeping either that needs one.
         let _ = rustix::fs::flock(&opened, FlockOperation::NonBlockingLockExclusive);
-        let begun = Begun { directory, name: own, inode: Inode::from_status(&status) };
+        let begun = Begun { directory, name: own, inode };
         Ok(Self { begun, name: name.to_owned(), replaces, file: File::from(opened) })
     }
 
@@ -177,11 +177,7 @@ impl Begun {
 
     /// Whether the draft's name leads to it.
     fn is_there(&self) -> Result<bool, OutputError> {
-        match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(status) => Ok(Inode::from_status(&status) == self.inode),
-            Err(rustix::io::Errno::NOENT) => Ok(false),
-            Err(errno) => Err(step("examine", &self.directory.path.join(&self.name))(errno)),
-        }
+        Ok(self.directory.inode_of(&self.name)? == Some(self.inode))
     }
 }
 
@@ -233,7 +229,7 @@ fn check(directory: &OutputDirectory, name: &OsStr, replaces: Replaces) -> Resul
     match replaces {
         Replaces::Nothing => Err(OutputError::Exists { path }),
         _ if !is_file => Err(OutputError::Unfit { path, kind: word(kind_of(&status)) }),
-        Replaces::File(inode) if inode != Inode::from_status(&status) => {
+        Replaces::File(inode) if directory.inode_of(name)? != Some(inode) => {
             Err(OutputError::Exchanged { path })
         }
         Replaces::File(_) | Replaces::AnyFile => Ok(()),

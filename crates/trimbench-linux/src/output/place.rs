@@ -72,7 +72,8 @@ impl OutputPlace {
             return slot.stream(kind_of(&status)).map(Self::Stream);
         }
         let content = slot.directory.look(name).ok();
-        Ok(Self::File { slot, inode: Inode::from_status(&status), content })
+        let inode = Inode::at(directory, name).map_err(step("examine", &slot.path()))?;
+        Ok(Self::File { slot, inode, content })
     }
 
     /// Who uses the file that is there as more than a file to read: a loop device, swap, a process
@@ -149,7 +150,8 @@ impl OutputSlot {
             errno => step("open", &path)(errno),
         })?;
         let status = rustix::fs::fstat(&held).map_err(step("examine", &path))?;
-        if let Some(standard) = standard_stream(Inode::from_status(&status)) {
+        let inode = Inode::of(&held).map_err(step("examine", &path))?;
+        if let Some(standard) = standard_stream(inode) {
             return Ok(standard);
         }
         match kind_of(&status) {

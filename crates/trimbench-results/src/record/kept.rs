@@ -123,16 +123,29 @@ impl RunRecord {
     /// Returns the lines that are not believed; those around them count. What follows the last end
     /// of a line was never kept: whoever wrote it was killed meanwhile.
     pub fn add_kept(&mut self, lines: &[u8]) -> Vec<RejectedLine> {
-        let whole = lines.iter().rposition(|byte| *byte == b'\n');
-        let Some(whole) = whole.map(|end| &lines[..end]) else { return Vec::new() };
+        let end = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let (whole, torn) = lines.split_at(end);
         let origins: Vec<Option<StepOrigin>> =
             (0..self.sessions.len()).map(|index| StepOrigin::of(self, index)).collect();
-        let lines = whole.split(|byte| *byte == b'\n').enumerate();
-        let rejected = lines.filter_map(|(index, line)| {
-            let reason = self.add_line(line, &origins).err()?;
-            Some(RejectedLine { line: index + 1, reason })
-        });
-        rejected.collect()
+        let mut rejected = Vec::new();
+        let mut count = 0;
+        for line in whole.split_inclusive(|byte| *byte == b'\n') {
+            count += 1;
+            if let Err(reason) = self.add_line(&line[..line.len() - 1], &origins) {
+                rejected.push(RejectedLine { line: count, reason });
+            }
+        }
+        if !self.may_begin(torn) {
+            rejected.push(RejectedLine { line: count + 1, reason: LineFlaw::Damaged });
+        }
+        rejected
+    }
+
+    /// Whether these bytes may be the beginning of a line of this run.
+    fn may_begin(&self, torn: &[u8]) -> bool {
+        let beginning = format!("{{\"run\":\"{}\",", self.run_id.as_deref().unwrap_or_default());
+        let length = torn.len().min(beginning.len());
+        torn[..length] == beginning.as_bytes()[..length]
     }
 
     fn add_line(&mut self, line: &[u8], origins: &[Option<StepOrigin>]) -> Result<(), LineFlaw> {

@@ -83,7 +83,8 @@ pub(super) fn salvage(json: &[u8]) -> Result<Salvaged, RecordError> {
         let cause = std::error::Error::source(&refusal).map(|cause| format!(": {cause}"));
         flaws.push(format!("{refusal}{}", cause.unwrap_or_default()));
     }
-    let record = RunRecord { schema: SCHEMA, program, run_id, seed, outcome, advice, plan, sessions };
+    let record =
+        RunRecord { schema: SCHEMA, program, run_id, seed, outcome, advice, plan, sessions };
     Ok(Salvaged { record, flaws })
 }
 

@@ -3,7 +3,9 @@
 use std::io::{Cursor, Read as _};
 
 use serde::de::IgnoredAny;
-use trimbench_report::{CONTEXT_MARK, FIGURE_MARK, JUNIT_MARK, MARKDOWN_MARK, PAGE_MARK};
+use trimbench_report::{
+    CONTEXT_MARK, FIGURE_MARK, JUNIT_MARK, MARKDOWN_END, MARKDOWN_MARK, PAGE_MARK,
+};
 use trimbench_results::{RunRecord, sha256};
 use trimbench_trace::unpacked;
 
@@ -36,7 +38,7 @@ pub(crate) fn is_ours(mark: &str, bytes: &[u8]) -> bool {
         PAGE_MARK => rest.ends_with("</html>\n"),
         FIGURE_MARK => rest.trim_end().ends_with("</svg>"),
         JUNIT_MARK => rest.ends_with("</testsuites>\n"),
-        MARKDOWN_MARK => true,
+        MARKDOWN_MARK => rest.ends_with(MARKDOWN_END),
         CONTEXT_MARK => serde_json::from_str::<IgnoredAny>(text).is_ok(),
         PROFILE_MARK => rest
             .split_once('\n')

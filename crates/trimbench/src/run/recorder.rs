@@ -233,14 +233,12 @@ impl Listener for Alone<'_, '_> {
         recorder.show(*index, &step);
         let sequence = recorder.session(*index).steps.len();
         recorder.session(*index).steps.push(step.clone());
-        let (file, origin) = match steps {
-            Some(begun) => begun,
-            None => {
-                let origin = StepOrigin::of(recorder.record, *index);
-                let origin = origin.expect("a run on a real target has an id");
-                steps.insert((recorder.store.begin_steps()?, origin))
-            }
-        };
+        if steps.is_none() {
+            let origin = StepOrigin::of(recorder.record, *index);
+            let origin = origin.expect("a run on a real target has an id");
+            *steps = Some((recorder.store.begin_steps()?, origin));
+        }
+        let (file, origin) = steps.as_mut().expect("it was begun");
         file.append(origin, sequence, &step)
     }
 }

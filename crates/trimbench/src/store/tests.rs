@@ -63,7 +63,7 @@ fn a_step_is_kept_without_writing_the_record_again() {
     // Killed while it appends: what it had kept before is there.
     let path = store.path().join(STEPS);
     let mut torn = OpenOptions::new().append(true).open(&path).unwrap();
-    torn.write_all(b"{\"session\":0,\"st").unwrap();
+    torn.write_all(b"{\"run\":\"0123456789ab").unwrap();
     assert_eq!(ids(&store.load_to_resume().unwrap()), ["delete-1", "delete-2"]);
     // The whole record has them, and the file goes.
     store.save(&record).unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
-use trimbench_results::KeptStep;
+use trimbench_results::{KeptStep, StepOrigin};
 
 use super::{code, record, stderr, stdout, trimbench};
 
@@ -13,7 +13,7 @@ use super::{code, record, stderr, stdout, trimbench};
 fn integrity(target: &str, status: i32) -> TempDir {
     let folder = tempdir().unwrap();
     let options = ["--set", "region=1MiB", "--set", "cases=shapes", "--set", "reads=2"];
-    let run = ["run", "trim-integrity", "--target", target, "--output", "run", "--no-report"];
+    let run = ["run", "trim-integrity", "--target", target, "--output", "run"];
     let output = trimbench(folder.path(), &[&run[..], &options].concat());
     assert_eq!(code(&output), Some(status), "{}", stderr(&output));
     folder
@@ -67,10 +67,15 @@ fn lost_data_are_the_answer_of_a_run_that_did_not_end() {
             assert!(says && !text.contains("enable --now"), "{status}, {format}: {text}");
         }
     }
-    let steps = std::mem::take(&mut record(folder, "run").sessions[0].steps);
-    let lines = steps.into_iter().map(|step| KeptStep { session: 0, step }.to_line());
+    let mut killed = record(folder, "run");
+    // As of a run on a real target, whose steps prove where they come from.
+    killed.run_id = Some("0123456789abcdef0123456789abcdef".to_owned());
+    let steps = std::mem::take(&mut killed.sessions[0].steps);
+    let origin = StepOrigin::of(&killed, 0).unwrap();
+    let kept = steps.into_iter().enumerate();
+    let lines = kept.map(|(at, step)| KeptStep::new(origin.clone(), at, step).to_line());
     fs::write(folder.join("run/steps.ndjson"), lines.flatten().collect::<Vec<u8>>()).unwrap();
-    change(folder, |json| json["sessions"][0]["steps"] = json!([]));
+    fs::write(folder.join("run/run.json"), killed.to_json()).unwrap();
     for (format, text) in reports(folder, 4) {
         let says = text.contains("do not trim") || text.contains("do-not-trim");
         assert!(says, "{format}: {text}");

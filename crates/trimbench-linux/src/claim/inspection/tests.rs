@@ -83,12 +83,14 @@ fn an_image_is_described_as_its_filesystem_has_it() {
     let alignment = direct_io_alignment(&path).map(Bytes);
     assert_eq!(seen.logical_block(), alignment);
     let inode = fs::metadata(&path).unwrap().ino().to_string();
+    let born = run("stat", &["--format=%.9W", path.to_str().unwrap()]);
     let path_text = path.display().to_string();
     let mut expected = vec![
         ("path", path_text.as_str()),
         ("size-bytes", "3145728"),
         ("kind", "image"),
         ("inode", &inode),
+        ("born", born.trim()),
         ("filesystem", &of_image),
     ];
     let alignment = alignment.map(|block| block.0.to_string());

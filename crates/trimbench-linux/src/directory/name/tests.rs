@@ -12,7 +12,10 @@ fn every_name_that_is_made_is_known_again_and_others_are_not() {
         let name = Name::of(most, place);
         assert_eq!(name.text(), expected);
         let (directory, file) = expected.rsplit_once('/').unwrap_or(("s0", expected));
-        assert!(is_directory_name(directory, u32::MAX) && is_file_name(file, u32::MAX), "{expected}");
+        assert!(
+            is_directory_name(directory, u32::MAX) && is_file_name(file, u32::MAX),
+            "{expected}"
+        );
     }
     assert_eq!(Name::of_directory(DirectoryId(7)).text(), "s6");
     for foreign in ["", "file-", "file-1a", "notes", "1a", "-1", "+1", "007", "4294967296"] {

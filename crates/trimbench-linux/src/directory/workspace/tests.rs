@@ -187,7 +187,10 @@ fn numbers_up_to_the_highest_that_was_expected_are_removed() {
         path
     };
     let marker = fs::read_to_string(path.join(MARKER)).unwrap();
-    assert!(marker.ends_with("names below 2048\nnames below 4096\nnames below 131072\n"), "{marker}");
+    assert!(
+        marker.ends_with("names below 2048\nnames below 4096\nnames below 131072\n"),
+        "{marker}"
+    );
     assert_eq!(clean_leftovers(folder.path(), |_, _| ()).unwrap(), [path]);
 }
 

@@ -36,7 +36,11 @@ fn kept_steps_are_added_once_to_sessions_that_are_not_finished() {
     assert_eq!(ids(&record), ["kept-0", "kept-1"]);
     let exact = (0.1_f64 + 0.2).to_bits();
     assert_eq!(record.sessions[0].steps[before].metrics["stutter_s"].to_bits(), exact);
-    assert_eq!(record.add_kept(&lines), [], "the record was written, and the lines are still there");
+    assert_eq!(
+        record.add_kept(&lines),
+        [],
+        "the record was written, and the lines are still there"
+    );
     assert_eq!(ids(&record).len(), 2);
     record.sessions[0].finished = true;
     assert_eq!(record.add_kept(&lines), []);
@@ -53,7 +57,14 @@ fn a_line_that_was_cut_off_was_never_kept() {
         let (steps, flaws) = added(&record, &lines[..length]);
         assert_eq!((&steps[..], flaws.len()), (&["kept-0".to_owned()][..], 0), "{length} bytes");
     }
-    assert_eq!(added(&record, &lines[..first.len() - 1]), (Vec::new(), Vec::new()));
+    for length in 0..first.len() {
+        assert_eq!(added(&record, &lines[..length]), (Vec::new(), Vec::new()), "{length} bytes");
+    }
+    // What is no beginning of one was not written by the run.
+    for foreign in ["theirs", "{\"session\":0,", "\0\0\0"] {
+        let (steps, flaws) = added(&record, &[&first[..], foreign.as_bytes()].concat());
+        assert_eq!((steps.len(), &flaws[..]), (1, &[(2, LineFlaw::Damaged)][..]), "{foreign}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use std::io::Write as _;
 
-use trimbench_results::{Step, StepOrigin, KeptStep};
+use trimbench_results::{KeptStep, Step, StepOrigin};
 
 use super::*;
 
@@ -45,8 +45,7 @@ fn a_record_is_known_however_it_is_kept() {
 
 #[test]
 fn kept_steps_are_known_also_behind_a_torn_line() {
-    let origin =
-        StepOrigin { run: "a".into(), session: 0, plan: "b".into(), target: "c".into() };
+    let origin = StepOrigin { run: "a".into(), session: 0, plan: "b".into(), target: "c".into() };
     let line = KeptStep::new(origin, 0, Step::new("a", "b")).to_line();
     assert!(is_record(line.clone()));
     assert!(is_record([&line[..line.len() / 3], b"\n", &line].concat()));
@@ -63,6 +62,7 @@ fn a_file_of_ours_is_known_only_whole() {
         (PAGE_MARK, &format!("{PAGE_MARK}<body></body></html>\n")),
         (FIGURE_MARK, &format!("{FIGURE_MARK}></svg>\n")),
         (JUNIT_MARK, &format!("{JUNIT_MARK}<testsuites>\n</testsuites>\n")),
+        (MARKDOWN_MARK, &format!("{MARKDOWN_MARK}# run\n{MARKDOWN_END}")),
         (CONTEXT_MARK, &format!("{CONTEXT_MARK}\"a\":1}}\n")),
         ("method,figure\n", "method,figure\na,1\n\"b\n\",2\n"),
     ] {
