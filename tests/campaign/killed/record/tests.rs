@@ -27,6 +27,7 @@ pub(in crate::campaign) fn record(seed: u64, steps: usize) -> RunRecord {
     RunRecord {
         schema: SCHEMA,
         program,
+        run_id: None,
         seed,
         outcome,
         advice: Vec::new(),
