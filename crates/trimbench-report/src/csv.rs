@@ -6,7 +6,8 @@
 //!
 //! A text that a spreadsheet would interpret as a formula gets an apostrophe before it, which marks
 //! it as text. Numbers stay as they are, negative ones too. Hidden characters are shown as escapes,
-//! so a cell has no line ends and a table can be printed on a terminal; the record has them exactly.
+//! so a cell has no line ends and a table can be printed on a terminal; the record has them as they
+//! are.
 //!
 //! The verdicts are those of this version's rules, whatever a record says of them.
 

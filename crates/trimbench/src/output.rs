@@ -2,7 +2,8 @@
 //!
 //! Text for people has no hidden characters except line ends, whoever chose the names in it
 //! ([`cleaned`], [`error_line`]); the report cleans its own text, because it has colours. Data for
-//! programs is exact ([`data`]): in JSON hidden characters are escapes, which mean the same. Each [`OutputFormat`] is known here only.
+//! programs is exact ([`data`]): in JSON hidden characters are escapes, which mean the same. Each
+//! [`OutputFormat`] is known here only.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -207,8 +207,8 @@ fn document(text: &str, elements: &[&str], is_known: impl Fn(&str) -> bool) -> R
     Ok(())
 }
 
-/// The tags of a page, outside of its scripts and styles: elements and attributes of ours, values in
-/// quotes, links within the page or to what the methods' pages cite.
+/// The tags of a page, outside of its scripts and styles: elements and attributes of ours, values
+/// in quotes, links within the page or to what the methods' pages cite.
 pub(super) fn page(text: &str) -> Result<(), String> {
     let mut rest = text.strip_prefix("<!DOCTYPE html>").ok_or("no document")?;
     while let Some(at) = rest.find('<') {

@@ -2,9 +2,9 @@
 //!
 //! What a record holds was chosen by anybody, and a report is pasted into issues and run as
 //! commands. So the type has two ways in: words and markup of this program, which are constants,
-//! and texts, which are escaped: hidden characters are shown, no tag, link, emphasis, cell, heading,
-//! list or fence begins, and GitHub finds no address, `@name` or `#number` in them. Lines to type
-//! are made here from an [`Action`], not taken from anywhere.
+//! and texts, which are escaped: hidden characters are shown, no tag, link, emphasis, cell,
+//! heading, list or fence begins, and GitHub finds no address, `@name` or `#number` in them. Lines
+//! to type are made here from an [`Action`], not taken from anywhere.
 
 use trimbench_core::text::visible;
 use trimbench_results::Action;
