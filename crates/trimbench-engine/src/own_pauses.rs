@@ -5,10 +5,10 @@
 //! short ones of any machine ([`OwnPauses`]). The others spoil a step
 //!
 //! - if one is [`LONGEST`] or longer: it would be the longest latency, or a stall;
-//! - if together they are as long, and more than a hundredth of the step. Commands that arrive at a
-//!   steady rate fall into pauses in proportion to the time these take, and in a closed loop a
-//!   pause delays only the commands under way. So pauses of less than a hundredth of the time do
-//!   not decide a 99th percentile, and change a rate by less than a hundredth.
+//! - if together they are [`MANY`] or longer, and more than a hundredth of the step. Commands that
+//!   arrive at a steady rate fall into pauses in proportion to the time these take, and in a closed
+//!   loop a pause delays only the commands under way. So pauses of less than a hundredth of the
+//!   time do not decide a 99th percentile, and change a rate by less than a hundredth.
 //!
 //! A step counts from the end of the step before, so the preparation of its measurement belongs to
 //! it. An emulated target has no pauses: its time stands still with this process.
@@ -22,13 +22,16 @@ mod tests;
 /// Pauses from here on are noticed. Two busy programs on two processors, on which the benchmark was
 /// the third, caused pauses of up to 10 ms (measured on Linux 6.18, EEVDF).
 pub const LONGEST: Nanos = Nanos::from_millis(20);
+/// A smaller sum is no matter, however short the step. On the same machine a step of a second had up
+/// to 36 ms of pauses beside one busy program or none, and mostly more than 100 ms beside a build.
+pub const MANY: Nanos = Nanos::from_millis(50);
 /// The time of a step over that of its pauses which spoils it.
 const SHARE: u64 = 100;
 
 /// Marks a step that was measured beside such pauses.
 pub(crate) fn mark(step: &mut Step, pauses: OwnPauses) {
     let OwnPauses { watched, longest, total } = pauses;
-    let many = total >= LONGEST && total.0 > watched.0 / SHARE;
+    let many = total >= MANY && total.0 > watched.0 / SHARE;
     if longest >= LONGEST || many {
         step.measure("own_pause_s_max", longest.seconds());
         step.measure("own_pause_s_sum", total.seconds());

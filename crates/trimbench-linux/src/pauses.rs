@@ -9,10 +9,11 @@
 //!   thread waits for.
 //! - For how long the thread that measures waited for a processor: field 2 of its
 //!   `/proc/.../schedstat` (Documentation/scheduler/sched-stats.rst of Linux), in ns; field 1 is
-//!   for how long it ran. The wait includes the time for which a quota of a control group held it back. The watching thread does not see
-//!   that by itself: it uses so little that it goes on within a quota that others have used up.
-//!   (Measured with a quota of 20 %: it was never more than 4 ms late, while the thread that read
-//!   the disk waited for up to 37 ms, a quarter of the time.)
+//!   for how long it ran. The wait includes the time for which a quota of a control group held the
+//!   thread back. The watching thread does not see that by itself: it uses so little that it goes
+//!   on within a quota that others have used up. (Measured with a quota of 20 %: it was never more
+//!   than 4 ms late, while the thread that read the disk waited for up to 37 ms, a quarter of the
+//!   time.)
 //!
 //! The longer of the two is the pause of that tick; below [`NOTICED`] it is none.
 //!

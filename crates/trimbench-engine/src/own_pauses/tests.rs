@@ -114,8 +114,8 @@ fn one_long_pause_or_many_short_ones_mark_a_step() {
     assert!(!is_marked(pauses(10_000, 4_000, 100_000)));
     assert!(is_marked(pauses(10_000, 4_000, 100_001)));
     // A short step: some milliseconds are normal.
-    assert!(!is_marked(pauses(50, 4_000, 19_999)));
-    assert!(is_marked(pauses(50, 4_000, 20_000)));
+    assert!(!is_marked(pauses(100, 4_000, 49_999)));
+    assert!(is_marked(pauses(100, 4_000, 50_000)));
     assert!(!is_marked(OwnPauses::default()));
 }
 
