@@ -2,6 +2,11 @@
 //!
 //! A session that did not finish has steps and mostly no figures; both count here. So such a
 //! session speaks against TRIM, and nowhere for it.
+//!
+//! Data that were lost while others used or exchanged the target accuse nobody: they may have
+//! written over them. They leave no recommendation all the same.
+
+use trimbench_core::Caveat;
 
 use super::Reason;
 use super::facts::{Facts, Found};
@@ -11,17 +16,23 @@ use crate::record::{Session, Step};
 
 /// Data that TRIM destroyed or mixed up.
 pub(super) fn by_trim(facts: &Facts<'_>) -> Vec<Reason> {
-    reasons(facts, Harm::is_by_trim)
+    reasons(facts, |harm, session| harm.is_by_trim() && !was_shared(session))
 }
 
 /// Why the drive cannot be relied on, although TRIM destroyed nothing.
 pub(super) fn by_drive(facts: &Facts<'_>) -> Vec<Reason> {
-    reasons(facts, |harm| !harm.is_by_trim())
+    reasons(facts, |harm, session| !harm.is_by_trim() || was_shared(session))
 }
 
-fn reasons(facts: &Facts<'_>, counts: impl Fn(Harm) -> bool) -> Vec<Reason> {
-    let all = Harm::ALL.into_iter().filter(|harm| counts(*harm));
-    all.filter_map(|harm| Some(Evidence::worst(facts, harm)?.reason(harm))).collect()
+fn reasons(facts: &Facts<'_>, counts: impl Fn(Harm, &Session) -> bool) -> Vec<Reason> {
+    let worst = |harm| Evidence::worst(facts, harm, |session| counts(harm, session));
+    Harm::ALL.into_iter().filter_map(|harm| Some(worst(harm)?.reason(harm))).collect()
+}
+
+/// Whether others used or exchanged the target of a session.
+fn was_shared(session: &Session) -> bool {
+    let steps = session.steps.iter().flat_map(|step| &step.caveats);
+    session.caveats.iter().chain(steps).any(|id| id == Caveat::TargetChanged.id())
 }
 
 /// What one session says of a harm.
@@ -35,8 +46,9 @@ struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     /// That of the session which found most.
-    fn worst(facts: &Facts<'a>, harm: Harm) -> Option<Self> {
-        let of = facts.all_sessions().map(|it| Self::of(facts, it, harm));
+    fn worst(facts: &Facts<'a>, harm: Harm, counts: impl Fn(&Session) -> bool) -> Option<Self> {
+        let sessions = facts.all_sessions().filter(|(_, session)| counts(session));
+        let of = sessions.map(|it| Self::of(facts, it, harm));
         let found = of.filter(|evidence| evidence.blocks > 0.0);
         found.reduce(|worst, other| if other.blocks > worst.blocks { other } else { worst })
     }
@@ -60,6 +72,8 @@ impl<'a> Evidence<'a> {
             ),
             _ => short.clone(),
         };
+        let shared = if was_shared(self.session) { ", while others used the target" } else { "" };
+        let text = format!("{text}{shared}");
         let figures: Vec<Found<'_>> = self.figure.into_iter().collect();
         let steps = self.steps.iter().map(|step| (self.index, step.id.clone())).collect();
         Reason { steps, ..Reason::new(text, &figures) }.in_short(short)

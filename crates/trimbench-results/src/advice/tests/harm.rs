@@ -57,6 +57,21 @@ fn an_invalid_figure_beside_lost_data_hides_them_from_nobody() {
 }
 
 #[test]
+fn data_lost_while_others_used_the_target_accuse_nobody() {
+    for harm in Harm::ALL {
+        let mut shared = cut(harm, 218_694.0);
+        shared.caveats.push(Caveat::TargetChanged.id().to_owned());
+        let card = advice(&[helps(), quiet(), shared]);
+        assert_eq!(card.action, Action::Unknown, "{harm:?}");
+        let text = &card.because[0].text;
+        assert!(text.ends_with("did not finish, while others used the target"), "{text}");
+        let mut marked = cut(harm, 3.0);
+        marked.steps[0].caveats.push(Caveat::TargetChanged.id().to_owned());
+        assert_eq!(action(&[helps(), quiet(), marked]), "unknown", "{harm:?}");
+    }
+}
+
+#[test]
 fn a_broken_promise_or_lost_writes_leave_no_recommendation() {
     for harm in [Harm::PromiseBroken, Harm::WritesLost] {
         for finished in [false, true] {
