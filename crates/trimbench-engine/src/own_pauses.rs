@@ -22,8 +22,9 @@ mod tests;
 /// Pauses from here on are noticed. Two busy programs on two processors, on which the benchmark was
 /// the third, caused pauses of up to 10 ms (measured on Linux 6.18, EEVDF).
 pub const LONGEST: Nanos = Nanos::from_millis(20);
-/// A smaller sum is no matter, however short the step. On the same machine a step of a second had up
-/// to 36 ms of pauses beside one busy program or none, and mostly more than 100 ms beside a build.
+/// A smaller sum is no matter, however short the step. On the same machine a step of a second had
+/// up to 36 ms of pauses beside one busy program or none, and mostly more than 100 ms beside a
+/// build.
 pub const MANY: Nanos = Nanos::from_millis(50);
 /// The time of a step over that of its pauses which spoils it.
 const SHARE: u64 = 100;

@@ -244,7 +244,8 @@ impl OutputDirectory {
         }
     }
 
-    /// Gives what is called `name` another name, the first of `NAME.set-aside-1`, `-2`, ... that is free.
+    /// Gives what is called `name` another name, the first of `NAME.set-aside-1`, `-2`, ... that is
+    /// free.
     pub fn set_aside(&self, name: &OsStr) -> Result<OsString, OutputError> {
         for number in 1..=SET_ASIDE_MAX {
             let mut aside = name.to_owned();

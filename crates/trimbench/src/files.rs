@@ -1,9 +1,9 @@
 //! Files at paths given by the user: which may be replaced.
 //!
-//! Without `--overwrite` a file is replaced only by a newer one of its own kind, which is recognised
-//! by all of its content ([`recognise`]). A run's record is never replaced, however it is encoded
-//! or packed, nor is a file that a loop device, swap or a writing process uses. Pipes and terminals
-//! are written to as they are.
+//! Without `--overwrite` a file is replaced only by a newer one of its own kind, which is
+//! recognised by all of its content ([`recognise`]). A run's record is never replaced, however it
+//! is encoded or packed, nor is a file that a loop device, swap or a writing process uses. Pipes
+//! and terminals are written to as they are.
 
 mod recognise;
 

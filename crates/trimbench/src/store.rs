@@ -193,8 +193,8 @@ impl Store {
             reason.words()
         );
         Err(Failure::usage(error).with_hint(format!(
-            "all lines are kept in `{}`, and the steps of the others are in the record; resume once \
-             more to measure what is missing",
+            "all lines are kept in `{}`, and the steps of the others are in the record; resume \
+             once more to measure what is missing",
             self.path().join(aside).display()
         )))
     }

@@ -9,8 +9,6 @@ use trimbench_report::{
 use trimbench_results::{RunRecord, sha256};
 use trimbench_trace::unpacked;
 
-use crate::store::Host;
-
 #[cfg(test)]
 mod tests;
 
@@ -67,7 +65,7 @@ pub(crate) fn is_record(bytes: Vec<u8>) -> bool {
     has("\"schema\"") && has("\"program\"") && has("\"model_version\"")
         || RunRecord::salvage(&bytes).is_ok()
         || has_steps()
-        || serde_json::from_slice::<Host>(&bytes).is_ok()
+        || has("\"started_unix_s\"") && has("\"debug_build\"")
 }
 
 /// The text in UTF-8, without what it is packed in.
