@@ -112,6 +112,14 @@ fn full(record: &RunRecord, style: Style, order: Option<&DriveOrder>) -> Vec<Str
     lines
 }
 
+/// How many sessions were measured to their end, and how many were left out. A record that was
+/// changed may have some that are left out and not finished.
+fn ended(record: &RunRecord) -> (usize, usize) {
+    let is_out = |session: &&Session| session.left_out.is_some();
+    let finished = record.sessions.iter().filter(|it| it.finished && !is_out(it)).count();
+    (finished, record.sessions.iter().filter(is_out).count())
+}
+
 /// What identifies the run, and how it ended.
 fn head(record: &RunRecord, style: Style) -> Vec<String> {
     let program = &record.program;
@@ -121,8 +129,7 @@ fn head(record: &RunRecord, style: Style) -> Vec<String> {
         record.seed, program.commit, program.name, program.version, program.model_version
     );
     lines.extend(style.labelled("", 0, &identity));
-    let left_out = record.sessions.iter().filter(|session| session.left_out.is_some()).count();
-    let finished = record.sessions.iter().filter(|session| session.finished).count() - left_out;
+    let (finished, left_out) = ended(record);
     let planned = record.plan.len().max(record.sessions.len());
     let outcome = outcome_words(&record.outcome);
     let others = match left_out {

@@ -234,8 +234,8 @@ const GROUPS: &[Group] = &[
             (
                 fault(
                     "crates/trimbench-methods/src/trim_integrity/analysis.rs",
-                    "lost: sum(\"neighbour_blocks_lost\"),",
-                    "lost: sum(\"neighbour_blocks_lost\") / 1_000_000,",
+                    "lost: sum(Harm::NeighboursLost.key()),",
+                    "lost: sum(Harm::NeighboursLost.key()) / 1_000_000,",
                 ),
                 &["device_5"],
             ),

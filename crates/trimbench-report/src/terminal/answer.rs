@@ -8,7 +8,7 @@ use trimbench_results::advice::{LineToType, MOUNTPOINT, UUID, drive_name};
 use trimbench_results::{Advice, RunRecord, Session};
 
 use super::notes::Notes;
-use super::{cards, figures, outcome_words};
+use super::{cards, ended, figures, outcome_words};
 use crate::grid::{Grid, GridColumn};
 use crate::style::{Emphasis, Style};
 use trimbench_results::drives::{MeasuredDrive, drives};
@@ -201,8 +201,7 @@ fn in_name(letter: char) -> bool {
 
 /// How the run ended, and where the rest is.
 fn end(record: &RunRecord, place: &str, style: Style) -> Vec<String> {
-    let out = record.sessions.iter().filter(|session| session.left_out.is_some()).count();
-    let finished = record.sessions.iter().filter(|session| session.finished).count() - out;
+    let (finished, out) = ended(record);
     let planned = record.plan.len().max(record.sessions.len()) - out;
     let presets = presets(record);
     let (program, seed) = (&record.program, record.seed);
