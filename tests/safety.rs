@@ -278,13 +278,14 @@ fn an_unused_partition_beside_a_mounted_one_may_be_destroyed() {
     let disk = scene.target.to_str().unwrap().to_owned();
     run("addpart", &[&disk, "2", "8192", "4096"]);
     scene.target = format!("{disk}p2").into();
+    // Who opens the image after the claim is noticed.
+    let image = scene.witnesses[0].clone();
+    let before = std::fs::read(&image).unwrap();
     let claim = attempt(&mut scene).unwrap();
     let identity = claim.inspection().identity();
     assert_eq!(identity["size-bytes"], (2 << 20).to_string());
     assert_eq!(identity["partition-of"], disk.trim_start_matches("/dev/"));
     let offset = 8192 * 512;
-    let image = scene.witnesses[0].clone();
-    let before = std::fs::read(&image).unwrap();
     overwrite(claim);
     let after = std::fs::read(&image).unwrap();
     let changed = |range: std::ops::Range<usize>| before[range.clone()] != after[range];
