@@ -301,7 +301,7 @@ fn ended_with(raw: &Raw, name: &str, (code, error): (u8, &str)) -> Result<()> {
 fn reported(raw: &Raw, name: &str) -> Result<RunRecord> {
     let record = raw.record(&before(name))?;
     let report = raw.capture(&format!("{name}-report"))?;
-    report.expect_status(exit::DONE.into())?;
+    report.expect_status(exit::INVALID.into())?;
     let method = record.plan.first().map(|plan| plan.method.as_str()).unwrap_or_default();
     ensure!(raw.text(&report.output)?.contains(method), "the report does not name {method}");
     Ok(record)

@@ -91,7 +91,7 @@ fn a_drive_that_fails_or_vanishes_ends_every_method_clearly_and_keeps_its_steps(
             let kept = record(folder.path(), &run);
             assert!(!kept.sessions[0].steps.is_empty(), "{run}");
             assert!(matches!(kept.outcome, Outcome::Failed { .. }), "{run}");
-            assert_eq!(code(&trimbench(folder.path(), &["report", &run])), Some(0), "{run}");
+            assert_eq!(code(&trimbench(folder.path(), &["report", &run])), Some(4), "{run}");
         }
     }
 }

@@ -218,10 +218,9 @@ fn a_resume_on_another_image_of_that_name_is_refused() {
     let named = ["--destroy", image.to_str().unwrap()];
     let output = trimbench(folder.path(), &arguments("run", &image, &named));
     assert!(matches!(code(&output), Some(0 | 4)), "{}", stderr(&output));
-    let path = folder.path().join("run/run.json");
-    let text = fs::read_to_string(&path).unwrap();
-    let text = text.replace("\"finished\": true", "\"finished\": false");
-    fs::write(&path, text).unwrap();
+    let mut unfinished = record(folder.path(), "run");
+    unfinished.sessions[0].finished = false;
+    fs::write(folder.path().join("run/run.json"), unfinished.to_json()).unwrap();
     let other = folder.path().join("other.img");
     fs::write(&other, pattern()).unwrap();
     fs::rename(&other, &image).unwrap();

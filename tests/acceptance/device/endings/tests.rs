@@ -28,7 +28,7 @@ fn planted(
     let planted = Planted::new();
     planted.capture(NAME, code, "");
     planted.file(&format!("{NAME}.stderr"), format!("kept in x\nerror: {said}\n").as_bytes());
-    planted.capture(&format!("{NAME}-report"), 0, "delete-stall on drive: unfinished");
+    planted.capture(&format!("{NAME}-report"), 4, "delete-stall on drive: unfinished");
     planted.record(&format!("{NAME}-before.json"), &with_steps(3, outcome));
     planted.capture(&format!("{NAME}-resumed"), resumed_code, "");
     planted.file(&format!("{NAME}-resumed.stderr"), format!("error: {resumed_said}\n").as_bytes());
