@@ -53,7 +53,7 @@ pub use directory::{
 pub use drain::{DRAIN_RULES, FilesystemDrain, MountDiscard};
 pub use inspect::environment;
 pub use ioctl::ignore_file_size_signal;
-pub use memory::available_memory;
+pub use memory::{available_memory, stack_limit};
 pub use mkfs::{
     CacheControl, FilesystemKind, MakeError, MakeOptions, MemoryLimit, MkfsProvisioner,
 };

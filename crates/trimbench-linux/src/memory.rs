@@ -6,6 +6,11 @@ use trimbench_core::Bytes;
 #[cfg(test)]
 mod tests;
 
+/// The limit of the stack of a program's first thread (`ulimit -s`); `None` if there is none.
+pub fn stack_limit() -> Option<Bytes> {
+    getrlimit(Resource::Stack).current.map(Bytes)
+}
+
 /// Memory that can be had without swapping, as the kernel estimates it, and within the limits of
 /// this process (`ulimit -v`, `ulimit -d`): beyond them the program would end at once. `None` where
 /// the kernel does not say.

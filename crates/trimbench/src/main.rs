@@ -28,17 +28,21 @@ mod trace;
 use std::process::ExitCode;
 
 use clap::Parser;
+use trimbench_core::Bytes;
 use trimbench_core::text::to_text;
 
 use crate::args::{Args, Command, Compat, ImportFormat};
 
-/// The stack of everything that is done: that of the first thread has the user's limit
-/// (`ulimit -s`), which may be some KiB.
-const STACK: usize = 16 << 20;
+/// What the program has been seen to need of a stack, several times over.
+const STACK: Bytes = Bytes::mib(4);
 
 fn main() -> ExitCode {
-    let program = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK);
-    match program.spawn(run_program) {
+    // The first thread's stack has the user's limit (`ulimit -s`), which may be some KiB.
+    if trimbench_linux::stack_limit().is_none_or(|limit| limit >= STACK) {
+        return run_program();
+    }
+    let stack = usize::try_from(STACK.0).unwrap_or(usize::MAX);
+    match std::thread::Builder::new().stack_size(stack).spawn(run_program) {
         Ok(thread) => thread.join().unwrap_or(ExitCode::from(trimbench_core::exit::BUG)),
         // No more threads for this user: it has this one.
         Err(_) => run_program(),
