@@ -349,6 +349,17 @@ impl Session {
         all_valid(self.caveats.iter().chain(steps).chain(figures))
     }
 
+    /// Whether this caveat is on the session or on one of its steps.
+    pub fn has_caveat(&self, caveat: Caveat) -> bool {
+        let steps = self.steps.iter().flat_map(|step| &step.caveats);
+        self.caveats.iter().chain(steps).any(|id| id == caveat.id())
+    }
+
+    /// Adds a caveat to the session, once.
+    pub fn caveat(&mut self, caveat: Caveat) {
+        add_caveat(&mut self.caveats, Some(caveat));
+    }
+
     /// Whether `figure`, one of this session's, may be believed: no caveat on it or on the whole
     /// session invalidates.
     pub fn believes(&self, figure: &Figure) -> bool {

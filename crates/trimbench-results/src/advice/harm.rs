@@ -31,8 +31,7 @@ fn reasons(facts: &Facts<'_>, counts: impl Fn(Harm, &Session) -> bool) -> Vec<Re
 
 /// Whether others used or exchanged the target of a session.
 fn was_shared(session: &Session) -> bool {
-    let steps = session.steps.iter().flat_map(|step| &step.caveats);
-    session.caveats.iter().chain(steps).any(|id| id == Caveat::TargetChanged.id())
+    session.has_caveat(Caveat::TargetChanged)
 }
 
 /// What one session says of a harm.

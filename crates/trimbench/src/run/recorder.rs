@@ -118,11 +118,7 @@ impl<'a> Recorder<'a> {
             self.session(index).environment_after = environment;
         }
         if ended.target_changed {
-            let caveats = &mut self.session(index).caveats;
-            let id = Caveat::TargetChanged.id();
-            if !caveats.iter().any(|other| other == id) {
-                caveats.push(id.to_owned());
-            }
+            self.session(index).caveat(Caveat::TargetChanged);
         }
         let result = ended.result.and_then(|end| {
             self.finish(index, end);
@@ -164,21 +160,11 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Whether the target of a session was found changed, in the end or with a step.
-fn has_changed(session: &SessionRecord) -> bool {
-    let steps = session.steps.iter().flat_map(|step| &step.caveats);
-    session.caveats.iter().chain(steps).any(|id| id == Caveat::TargetChanged.id())
-}
-
 /// Puts down what was found.
 fn put_found(session: &mut SessionRecord, found: MethodResult) {
     session.steps = found.steps;
     session.figures = found.figures;
-    for caveat in found.caveats {
-        if !session.caveats.iter().any(|id| id == caveat.id()) {
-            session.caveats.push(caveat.id().to_owned());
-        }
-    }
+    found.caveats.into_iter().for_each(|caveat| session.caveat(caveat));
     let is_virtual = session.target.clock == "virtual";
     session.trace_hash = is_virtual.then(|| format!("{:016x}", found.trace_hash));
 }
@@ -207,7 +193,9 @@ impl Listener for Alone<'_, '_> {
         let resumes = recorder.plan.sessions[*index].info.resumes;
         let mut done = match earlier {
             // Nobody knows which of its steps were measured before the target changed.
-            Some(session) if resumes && !has_changed(session) => session.steps.clone(),
+            Some(session) if resumes && !session.has_caveat(Caveat::TargetChanged) => {
+                session.steps.clone()
+            }
             _ => Vec::new(),
         };
         let gone = Caveat::TargetGone.id();
