@@ -15,8 +15,8 @@ use trimbench_linux::{Durability, Inode, OutputDirectory, OutputError, OutputFil
 
 use crate::failure::Failure;
 
-pub(crate) use recognise::{PROFILE_MARK, is_page, profile_file};
-use recognise::{is_ours, is_record};
+use recognise::is_record;
+pub(crate) use recognise::{PROFILE_MARK, is_ours, is_page, profile_file};
 
 /// So much of a file is read at most: what is longer is none of ours, and a record shows within it
 /// that it is one.

@@ -17,7 +17,7 @@ use trimbench_results::{DriveOrder, Outcome, RunRecord};
 
 use crate::args::{OutputFormat, ReportArgs, RunArgs};
 use crate::failure::Failure;
-use crate::files::{Destination, Rules};
+use crate::files::{Destination, Rules, is_ours};
 use crate::output::{Printed, data, error_line, joined, note, record_json, style};
 use crate::store::{PAGE, Store};
 
@@ -70,7 +70,7 @@ struct ReportFile {
 
 impl ReportFile {
     fn new(place: (Option<&OutputDirectory>, &Path), text: String, mark: &str) -> Self {
-        assert!(text.starts_with(mark), "our files are known by what they begin with");
+        debug_assert!(is_ours(mark, text.as_bytes()), "`{mark}`: it would not be replaced later");
         let place = (place.0.cloned(), place.1.to_owned());
         Self { place, text, mark: mark.to_owned() }
     }

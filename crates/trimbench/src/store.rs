@@ -321,6 +321,7 @@ impl Store {
 
     /// Writes the page of the run, unless something else has its name.
     pub(crate) fn save_page(&self, page: &str) -> Result<(), Failure> {
+        debug_assert!(is_page(page.as_bytes()), "it would not be replaced later");
         let path = self.path().join(PAGE);
         match self.directory.read_file(OsStr::new(PAGE)) {
             Ok((there, inode)) if is_page(&there) => {

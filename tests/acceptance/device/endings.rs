@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use trimbench_core::exit;
 use trimbench_results::{Outcome, RunRecord};
 
-use crate::acceptance::runs::steps_kept;
+use crate::acceptance::runs::{ended_well, steps_kept};
 use crate::acceptance::{Bar, Context, Finding, Raw};
 use crate::process::{Signal, output};
 use crate::{Mounted, kept_record};
@@ -362,9 +362,9 @@ fn interrupted(raw: &Raw, name: &str) -> Result<()> {
     let begins_anew = capture.status.is_none() && !name.starts_with("loop-");
     let kept = steps_of(&record);
     ensure!(begins_anew || kept >= STEPS_BEFORE, "{kept} steps were kept");
-    let resumed = raw.capture(&format!("{name}-resumed"))?;
-    resumed.expect_status(exit::DONE.into())?;
-    ensure!(is_complete(&raw.record(&after(name))?), "the resumed run is not complete");
+    let resumed = raw.record(&after(name))?;
+    ended_well(&raw.capture(&format!("{name}-resumed"))?, &resumed.sessions)?;
+    ensure!(is_complete(&resumed), "the resumed run is not complete");
     Ok(())
 }
 

@@ -118,7 +118,7 @@ fn replay(
     if let Some(image) = destroy {
         run.arg("--destroy").arg(image);
     }
-    context.capture_well(name, &mut run).map(drop)
+    context.capture(name, &mut run).map(drop)
 }
 
 /// Commands and bytes of one kind.

@@ -33,7 +33,7 @@ pub(crate) fn is_ours(mark: &str, bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let Some(rest) = text.strip_prefix(mark) else { return false };
     match mark {
-        PAGE_MARK => rest.ends_with("</html>\n"),
+        PAGE_MARK => rest.trim_end().ends_with("</html>"),
         FIGURE_MARK => rest.trim_end().ends_with("</svg>"),
         JUNIT_MARK => rest.ends_with("</testsuites>\n"),
         MARKDOWN_MARK => rest.ends_with(MARKDOWN_END),

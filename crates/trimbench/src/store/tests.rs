@@ -1,6 +1,7 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
+use trimbench_report::PAGE_MARK;
 use trimbench_results::{Outcome, PlannedSession, Session};
 
 use super::*;
@@ -146,10 +147,14 @@ fn what_somebody_put_in_the_place_of_our_files_is_kept() {
     assert_eq!(ids(&store.load_to_resume().unwrap()), ["delete-2"]);
     // A page of somebody else, and one that cannot be read.
     std::fs::write(store.path().join(PAGE), "<html>theirs").unwrap();
-    assert!(store.save_page("ours").is_err());
+    let page = format!("{PAGE_MARK}<body></body></html>");
+    assert!(store.save_page(&page).is_err());
     std::fs::remove_file(store.path().join(PAGE)).unwrap();
     std::fs::create_dir(store.path().join(PAGE)).unwrap();
-    assert!(store.save_page("ours").is_err());
+    assert!(store.save_page(&page).is_err());
+    std::fs::remove_dir(store.path().join(PAGE)).unwrap();
+    store.save_page(&page).unwrap();
+    store.save_page(&page).unwrap();
     std::fs::write(store.path().join(HOST), "theirs").unwrap();
     assert!(store.host().is_empty());
     store.save_host(&host()).unwrap();

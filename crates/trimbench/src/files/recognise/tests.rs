@@ -59,7 +59,7 @@ fn a_file_of_ours_is_known_only_whole() {
     let profile = profile_file("name = \"mine\"\n");
     for (mark, whole) in [
         (PROFILE_MARK, profile.as_str()),
-        (PAGE_MARK, &format!("{PAGE_MARK}<body></body></html>\n")),
+        (PAGE_MARK, &format!("{PAGE_MARK}<body></body></html>")),
         (FIGURE_MARK, &format!("{FIGURE_MARK}></svg>\n")),
         (JUNIT_MARK, &format!("{JUNIT_MARK}<testsuites>\n</testsuites>\n")),
         (MARKDOWN_MARK, &format!("{MARKDOWN_MARK}# run\n{MARKDOWN_END}")),
@@ -71,7 +71,7 @@ fn a_file_of_ours_is_known_only_whole() {
         assert!(!is_ours(mark, format!("# mine\n{whole}").as_bytes()), "{whole}");
         assert!(!is_ours(mark, [whole.as_bytes(), b"\xff"].concat().as_slice()), "{whole}");
     }
-    let page = format!("{PAGE_MARK}<body></body></html>\n");
+    let page = format!("{PAGE_MARK}<body></body></html>");
     assert!(!is_page(&page.as_bytes()[..page.len() - 4]), "cut off");
     let edited = profile.replace("mine", "tuned by hand");
     assert!(!is_ours(PROFILE_MARK, edited.as_bytes()));
