@@ -144,6 +144,10 @@ caveats! {
     TraceAltered "trace-altered":
         "commands of the trace were moved, cut or left out to fit the device"
         => "replay it on a device as large as the recorded one";
+    NoTrims "no-trims":
+        "the trace has no TRIMs, so replays with and without them are the same"
+        => "record one with its TRIMs (`trimbench trace record`), or synthesise some: \
+            `--set passes=synthesised,stripped`";
     SynthesisedTrims "synthesised-trims":
         "TRIMs were synthesised for data that was not accessed for long; nobody deleted it"
         => "record a trace with its TRIMs, and replay those: `--set passes=kept,stripped`";

@@ -7,6 +7,7 @@
 //! The verdicts are those of this version's rules, whatever a record says of them.
 
 use trimbench_core::Caveat;
+use trimbench_results::advice::StatedFact;
 use trimbench_results::drives::{MeasuredDrive, drives};
 use trimbench_results::number::count;
 use trimbench_results::{Figure, RunRecord, Session};
@@ -74,7 +75,9 @@ fn about(text: &mut Document, record: &RunRecord) {
 fn card(text: &mut Document, drive: &MeasuredDrive<'_>) {
     let advice = drive.advice();
     text.ours("### ").text(&drive.name).ours(": ").text(&advice.action.title()).ours("\n\n");
-    list(text, "", advice.because.iter().map(|reason| reason.text.as_str()));
+    let facts: Vec<String> = advice.facts.iter().map(StatedFact::text).collect();
+    list(text, "", facts.iter().map(String::as_str));
+    list(text, "Because:", advice.because.iter().map(|reason| reason.text.as_str()));
     text.commands(&advice.action);
     let texts = |all: &'static str, items: &[String]| (all, items.to_vec());
     let paced = advice.paced.iter();

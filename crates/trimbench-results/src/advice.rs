@@ -1,9 +1,9 @@
 //! The verdict: what the owner of a drive or filesystem should do about TRIM, and why.
 //!
-//! Input: the sessions of one target, whatever methods were run. Each rule asks one question and
-//! compares a figure with a limit, a constant with its reason: does TRIM destroy data, does it
-//! reach the drive, what does it gain, which setting has the least loss where all were simulated,
-//! and else what does it cost a concurrent load? `docs/reference/verdicts.md` lists all rules.
+//! Input: the sessions of one target, whatever methods were run. Three facts are looked for:
+//! whether TRIM reaches the drive, whether its cost to others is noticeable, and whether it brings
+//! anything. Each is yes, no, close to its limit, or unknown; [`decide`] is the table of answers.
+//! Lost data and a broken promise override it. `docs/reference/verdicts.md` has all of it.
 //!
 //! Noise decides nothing: a figure with an interval is on one side of a limit only if the whole
 //! interval is. An invalid figure ([`Session::believes`]) decides nothing either; if it would
@@ -14,8 +14,9 @@
 use std::fmt;
 
 use serde::Serialize;
+use trimbench_core::Bytes;
 
-use crate::number::significant;
+use crate::number::{quantity, significant};
 use crate::record::Session;
 use crate::role::Role;
 
@@ -27,6 +28,8 @@ mod facts;
 mod harm;
 mod lines;
 mod paced;
+mod reach;
+mod table;
 
 #[cfg(test)]
 mod tests;
@@ -36,11 +39,13 @@ pub use choice::{floor_ms, loss};
 pub use facts::{drive_name, drive_of};
 pub use lines::{DISK, LineToType, MOUNTPOINT, POOL, RULES_FILE, SERIAL, UUID, lines_to_type};
 pub use paced::{PacedSetting, of_rate};
+pub use table::{Decision, Known, decide};
 
 use benefit::Benefit;
-use choice::{SettingOutcome, UserSetting};
+use choice::Simulated;
 use cost::Cost;
 use facts::{Facts, Found, Trust};
+use table::Fact;
 
 /// The longest single response that nobody notices, s: what feels instantaneous \[NIEL93\], and
 /// the limit of \[HLK\] for 98.5 % of the accesses during TRIMs. It is a limit of one response:
@@ -49,17 +54,18 @@ pub const WAIT_S: f64 = 0.1;
 /// The highest p99.9 of accesses beside TRIMs that nobody notices, s: the default target of
 /// `paced`, and the limit of `trim-sweep`, above which a TRIM can alone explain that others wait.
 pub const LONG_TRIM_S: f64 = 0.01;
-/// A p99.9 after deletions is that after placebos if it is no more than this many times as high:
-/// two runs of one load differ as much. Assumed.
-pub const TAIL_ALIKE: f64 = 1.1;
-/// And longer for certain if it is higher than this many times. Assumed.
+/// A p99.9 or a longest response after deletions is longer than without for certain if it is more
+/// than this many times the p99.9 after placebos: two runs of one load differ by some percent.
+/// Assumed.
 pub const TAIL_LONGER: f64 = 1.5;
-/// The share of the time for which accesses may be overdue: a thousandth does not reach the p99.9
-/// of a day.
-pub const OVERDUE_SHARE: f64 = 0.001;
-/// What is deleted in a day at most, GB: a third of what a client drive of 1 TB is rated for
-/// (600 TB in five years). Assumed; the card says from which amount on its answer changes.
-pub const DELETED_GB_A_DAY: f64 = 100.0;
+/// Within this factor of a limit a figure is close to it: another seed or another run may be on the
+/// other side. Percentiles and means of eight seeds of one emulated drive differ by less.
+pub const CLOSE: f64 = 1.25;
+/// The same of a single longest response, which varies more. Assumed.
+pub const CLOSE_SINGLE: f64 = 1.5;
+/// For how long one deletion may slow others in all, s: the longest pause that does not interrupt a
+/// user's thought \[NIEL93\].
+pub const IN_ALL_S: f64 = 1.0;
 /// What differs by no more than this share is alike: the costs of a GB that two methods measured,
 /// beyond their intervals, and the losses of two settings. Repeated runs of file benchmarks on one
 /// machine differ by 4 to 5 %.
@@ -87,6 +93,8 @@ pub struct Advice {
     pub action: Action,
     /// The figure that decided, in a few words; what is missing where there is no answer.
     pub deciding: String,
+    /// The three facts that the answer follows from.
+    pub facts: Vec<StatedFact>,
     /// The lines to type for it.
     pub lines: Vec<LineToType>,
     /// The reasons, the most important first.
@@ -141,10 +149,35 @@ pub enum Action {
     TrimDoesNotReach,
     /// TRIM destroys data that were not trimmed, or mixes up blocks.
     DoNotTrim,
+    /// Online TRIM or batched: neither is noticeably better.
+    EitherWillDo,
     /// TRIM makes the drive neither faster nor less worn.
     NothingToGain,
     /// Too little was measured, or too few figures are valid.
     Unknown,
+}
+
+/// A fact as a card states it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StatedFact {
+    /// The question: `TRIM reaches the drive`.
+    pub question: &'static str,
+    /// What is known.
+    pub known: Known,
+    /// The figure that says so, in a few words; empty where there is none.
+    pub by: String,
+}
+
+impl StatedFact {
+    /// In a line: `TRIM reaches the drive: yes`.
+    pub fn text(&self) -> String {
+        let known = self.known.word();
+        if self.by.is_empty() {
+            format!("{}: {known}", self.question)
+        } else {
+            format!("{}: {known} ({})", self.question, self.by)
+        }
+    }
 }
 
 /// A reason for an answer.
@@ -163,10 +196,11 @@ pub struct Reason {
 
 impl Action {
     /// All ids, in the order of the documentation.
-    pub const IDS: [&'static str; 7] = [
+    pub const IDS: [&'static str; 8] = [
         "mount-with-discard",
         "weekly-fstrim",
         "smaller-discard-max",
+        "either-will-do",
         "trim-does-not-reach",
         "do-not-trim",
         "nothing-to-gain",
@@ -181,6 +215,7 @@ impl Action {
             Self::SmallerDiscardMax { .. } => "smaller-discard-max",
             Self::TrimDoesNotReach => "trim-does-not-reach",
             Self::DoNotTrim => "do-not-trim",
+            Self::EitherWillDo => "either-will-do",
             Self::NothingToGain => "nothing-to-gain",
             Self::Unknown => "unknown",
         }
@@ -201,6 +236,9 @@ impl Action {
                 "TRIM does not reach the drive: find the layer that swallows it".to_owned()
             }
             Self::DoNotTrim => "do not trim this drive: TRIM destroys data on it".to_owned(),
+            Self::EitherWillDo => {
+                "either will do: mount with `discard`, or trim once a week with `fstrim`".to_owned()
+            }
             Self::NothingToGain => "leave TRIM off: there is nothing to gain".to_owned(),
             Self::Unknown => "not enough is known for an answer".to_owned(),
         }
@@ -214,6 +252,7 @@ impl Action {
             Self::SmallerDiscardMax { .. } => "smaller discards",
             Self::TrimDoesNotReach => "TRIM gets lost",
             Self::DoNotTrim => "do not trim",
+            Self::EitherWillDo => "either will do",
             Self::NothingToGain => "leave TRIM off",
             Self::Unknown => "no answer",
         }
@@ -221,7 +260,13 @@ impl Action {
 
     /// Whether it says to trim, in one way or another.
     pub fn is_recommendation(&self) -> bool {
-        matches!(self, Self::MountWithDiscard | Self::WeeklyFstrim | Self::SmallerDiscardMax { .. })
+        matches!(
+            self,
+            Self::MountWithDiscard
+                | Self::WeeklyFstrim
+                | Self::SmallerDiscardMax { .. }
+                | Self::EitherWillDo
+        )
     }
 }
 
@@ -247,14 +292,19 @@ impl Reason {
 /// The card of one drive, from all sessions on it and on filesystems on it. Sessions that were
 /// left out or are not finished are ignored, except for the data that they lost.
 pub fn advise(sessions: &[&Session]) -> Advice {
-    let facts = Facts::new(sessions, Trust::Valid);
+    advise_about(sessions, None)
+}
+
+/// The same for deletions of this size, instead of the largest that was measured.
+pub fn advise_about(sessions: &[&Session], deletes: Option<Bytes>) -> Advice {
+    let facts = Facts::new(sessions, Trust::Valid, deletes);
     let believed = answer(&facts);
     let doubtful = facts::doubtful(sessions);
     let again =
         doubtful.iter().map(|what| format!("{what}, so it did not count: measure it again"));
     let again: Vec<String> = again.collect();
     let certain = again.is_empty() || !believed.action.is_recommendation();
-    let all = answer(&Facts::new(sessions, Trust::All));
+    let all = answer(&Facts::new(sessions, Trust::All, deletes));
     let mut found = if certain || all.action == believed.action {
         Answer { would_change: [believed.would_change, again].concat(), ..believed }
     } else {
@@ -269,6 +319,7 @@ pub fn advise(sessions: &[&Session]) -> Advice {
     found.not_measured.extend(facts.lacking());
     Advice {
         deciding,
+        facts: found.facts,
         lines: lines_to_type(&found.action),
         action: found.action,
         because: found.because,
@@ -286,6 +337,7 @@ struct Answer {
     action: Action,
     /// The figure that decided, where it is not that of the first reason.
     deciding: Option<String>,
+    facts: Vec<StatedFact>,
     because: Vec<Reason>,
     would_change: Vec<String>,
     not_measured: Vec<String>,
@@ -293,7 +345,8 @@ struct Answer {
 
 impl Answer {
     fn new(action: Action, because: Vec<Reason>, would_change: Vec<String>) -> Self {
-        Self { action, deciding: None, because, would_change, not_measured: Vec::new() }
+        let (facts, not_measured) = (Vec::new(), Vec::new());
+        Self { action, deciding: None, facts, because, would_change, not_measured }
     }
 
     /// What decided, in a few words; where there is no answer what is invalid or missing.
@@ -311,52 +364,60 @@ impl Answer {
     }
 }
 
-/// The rules, and the questions that are left.
-fn answer(facts: &Facts<'_>) -> Answer {
-    let benefit = Benefit::of(facts);
-    let cost = Cost::of(facts);
-    let outcomes = choice::outcomes(facts);
-    let not_measured = not_measured(facts, &benefit, &cost, !outcomes.is_empty());
-    let found = relied_on(facts, by_rules(facts, benefit, cost, &outcomes));
-    Answer { not_measured, ..found }
+/// What is known of a target.
+struct Target<'a> {
+    simulated: Option<Simulated<'a>>,
+    benefit: Benefit,
+    reaches: Fact,
+    cost: Cost,
+    brings: Fact,
 }
 
-/// The rules, in the order in which they decide.
-fn by_rules(
-    facts: &Facts<'_>,
-    benefit: Benefit,
-    cost: Cost,
-    outcomes: &[SettingOutcome<'_>],
-) -> Answer {
+impl<'a> Target<'a> {
+    fn of(facts: &Facts<'a>) -> Self {
+        let simulated = Simulated::of(facts);
+        let benefit = Benefit::of(facts, simulated.as_ref());
+        let reaches = reach::reaches(facts, &benefit);
+        let cost = Cost::of(facts, simulated.as_ref());
+        let brings = benefit.fact();
+        Self { simulated, benefit, reaches, cost, brings }
+    }
+
+    fn stated(&self) -> Vec<StatedFact> {
+        let state = |question, fact: &Fact| StatedFact {
+            question,
+            known: fact.known,
+            by: fact.because.first().map_or_else(String::new, |it| it.short.clone()),
+        };
+        vec![
+            state("TRIM reaches the drive", &self.reaches),
+            state("its cost is noticeable", &self.cost.fact),
+            state("it brings something", &self.brings),
+        ]
+    }
+}
+
+/// The answer of the rules, and the questions that are left.
+fn answer(facts: &Facts<'_>) -> Answer {
+    let target = Target::of(facts);
+    let not_measured = not_measured(facts, &target);
+    let found = relied_on(facts, overridden(facts).unwrap_or_else(|| by_table(facts, &target)));
+    Answer { not_measured, facts: target.stated(), ..found }
+}
+
+/// What overrides the table.
+fn overridden(facts: &Facts<'_>) -> Option<Answer> {
     let harm = harm::by_trim(facts);
     if !harm.is_empty() {
         let change = "a run of `trim-integrity` that loses nothing, after an update of the \
                       drive's firmware";
-        return Answer::new(Action::DoNotTrim, harm, vec![change.to_owned()]);
+        return Some(Answer::new(Action::DoNotTrim, harm, vec![change.to_owned()]));
     }
-    if let Some(because) = facts.without_discard() {
-        let change = "a run while the filesystem is mounted with `discard`: `mount -o \
-                      remount,discard` does that, and `nodiscard` undoes it";
-        let deciding = Some(because.short.clone());
-        let answer = Answer::new(Action::Unknown, vec![because], vec![change.to_owned()]);
-        return Answer { deciding, ..answer };
-    }
-    let reach = facts.unreached(&benefit);
-    if !reach.is_empty() {
-        let change = "discards that arrive: look for the layer that takes none (dm-crypt without \
-                      `allow-discards`, a RAID controller, a USB bridge)";
-        return Answer::new(Action::TrimDoesNotReach, reach, vec![change.to_owned()]);
-    }
-    if let Benefit::None(because) = benefit {
-        let change = format!(
-            "a load that fragments the drive, so that it writes more than {NO_WEAR} bytes for \
-             each of the host's or loses {} % of its speed",
-            significant(SHARE * 100.0)
-        );
-        return Answer::new(Action::NothingToGain, because, vec![change]);
-    }
-    let gains = benefit.into_reasons();
-    by_loss(facts, &cost, &gains, outcomes).unwrap_or_else(|| by_cost(facts, cost, gains))
+    let because = facts.without_discard()?;
+    let change = "a run while the filesystem is mounted with `discard`";
+    let deciding = Some(because.short.clone());
+    let answer = Answer::new(Action::Unknown, vec![because], vec![change.to_owned()]);
+    Some(Answer { deciding, ..answer })
 }
 
 /// No recommendation where the drive breaks its promise, or loses data without any TRIM.
@@ -371,132 +432,125 @@ fn relied_on(facts: &Facts<'_>, found: Answer) -> Answer {
     Answer::new(Action::Unknown, because, vec![change.to_owned()])
 }
 
-/// Where the settings were simulated on one load: the one with the least loss.
-fn by_loss(
-    facts: &Facts<'_>,
-    cost: &Cost,
-    gains: &[Reason],
-    outcomes: &[SettingOutcome<'_>],
-) -> Option<Answer> {
-    let veto = Cost::veto(facts);
-    let large = Cost::of_large_deletions(facts);
-    let pieces_help = !large.is_empty() && choice::pieces_keep(facts, outcomes);
-    let is_open = |outcome: &&SettingOutcome<'_>| match outcome.setting {
-        UserSetting::Discard => veto.is_empty(),
-        UserSetting::SmallDiscards(_) => pieces_help || choice::pieces_gain(outcomes),
-        UserSetting::Weekly => true,
-        UserSetting::Nothing => gains.is_empty(),
-    };
-    let least = outcomes.iter().filter(is_open).map(|it| it.loss).reduce(f64::min)?;
-    // Of those that are alike the one that is the least work, and where deletions are noticed the
-    // one beside which nobody waits.
-    let order = |outcome: &&SettingOutcome<'_>| match outcome.setting {
-        UserSetting::Nothing => 0,
-        UserSetting::SmallDiscards(_) if pieces_help => 1,
-        UserSetting::Weekly if !large.is_empty() => 2,
-        UserSetting::Discard => 3,
-        UserSetting::Weekly => 4,
-        UserSetting::SmallDiscards(_) => 5,
-    };
-    let alike = outcomes.iter().filter(is_open).filter(|it| it.loss <= least * (1.0 + ALIKE_SHARE));
-    let chosen = alike.min_by_key(order)?;
-    let action = match chosen.setting {
-        UserSetting::Discard => Action::MountWithDiscard,
-        UserSetting::SmallDiscards(bytes) => Action::SmallerDiscardMax { bytes },
-        UserSetting::Weekly => Action::WeeklyFstrim,
-        UserSetting::Nothing => Action::NothingToGain,
-    };
-    let others = outcomes.iter().filter(|it| it.setting != chosen.setting);
-    let simulated = std::iter::once(chosen).chain(others);
-    let simulated =
-        simulated.map(|it| Reason::new(it.text.clone(), &it.figures).in_short(&it.short));
-    let against = match action {
-        Action::SmallerDiscardMax { .. } => large.clone(),
-        Action::WeeklyFstrim => [veto, large.clone()].concat(),
-        _ => Vec::new(),
-    };
-    let deciding = against.first().map(|reason| reason.short.clone());
-    let because = simulated.chain(against).chain(gains.iter().cloned()).collect();
-    let change = changes(facts, &action, cost, &large);
-    Some(Answer { deciding, ..Answer::new(action, because, change) })
-}
-
-/// What would change an answer that a simulation gave.
-fn changes(facts: &Facts<'_>, action: &Action, cost: &Cost, large: &[Reason]) -> Vec<String> {
-    let load = "another load: the settings were compared with the files, deletions and accesses \
-                of the simulation";
-    let mut change = vec![load.to_owned()];
-    match action {
-        Action::MountWithDiscard if !large.is_empty() => {
-            let of_large = |it: &Reason| {
-                format!(
-                    "files as large as those of `delete-stall`: {}; then trim once a week",
-                    it.text
-                )
-            };
-            change.extend(large.iter().map(of_large));
-        }
-        Action::MountWithDiscard if !matches!(cost, Cost::Noticed(_)) => {
-            change.extend(cost::limits_that_hold(facts));
-        }
-        Action::WeeklyFstrim => change.push(
-            "somebody who waits while `fstrim` runs: set another `OnCalendar` (`systemctl edit \
-             fstrim.timer`)"
-                .to_owned(),
-        ),
-        _ => {}
+/// The answer of the table, with its reasons and what would change it.
+fn by_table(facts: &Facts<'_>, target: &Target<'_>) -> Answer {
+    let Target { cost, reaches, brings, .. } = target;
+    if let Some(contradiction) = &cost.contradiction {
+        let because = [vec![contradiction.clone()], cost.fact.because.clone()].concat();
+        let change = "a longer measurement of deletions of this size (`delete-stall --preset \
+                      standard`)";
+        return Answer::new(Action::Unknown, because, vec![change.to_owned()]);
     }
-    change
-}
-
-/// Where no simulation compared the settings: by what online TRIM costs others.
-fn by_cost(facts: &Facts<'_>, cost: Cost, gains: Vec<Reason>) -> Answer {
-    let wanted = !gains.is_empty();
-    let below = || {
-        vec![format!(
-            "a p99.9 after deletions of at most {} ms, and no single wait of more than {WAIT_S} s \
-             (`delete-stall`): then mount with `discard`",
-            LONG_TRIM_S * 1e3
-        )]
-    };
-    match cost {
-        Cost::Fine(because) => {
+    let decision = decide(reaches.known, cost.fact.known, brings.known);
+    if let Some(answer) = in_pieces(facts, target, decision) {
+        return answer;
+    }
+    let of_cost = || cost.fact.because.clone();
+    let of_gain = || brings.because.clone();
+    match decision {
+        Decision::FindTheLayer => {
+            let change = "discards that arrive: look for the layer that takes none (dm-crypt \
+                          without `allow-discards`, a RAID controller, a USB bridge)";
+            let because = reaches.because.clone();
+            Answer::new(Action::TrimDoesNotReach, because, vec![change.to_owned()])
+        }
+        Decision::Nothing => {
+            let change = format!(
+                "a load that fragments the drive, so that it writes more than {NO_WEAR} bytes for \
+                 each of the host's or loses {} % of its speed",
+                significant(SHARE * 100.0)
+            );
+            Answer::new(Action::NothingToGain, of_gain(), vec![change])
+        }
+        Decision::Discard => {
             let change = cost::limits_that_hold(facts);
-            Answer::new(Action::MountWithDiscard, [because, gains].concat(), change)
+            Answer::new(Action::MountWithDiscard, [of_cost(), of_gain()].concat(), change)
         }
-        Cost::Noticed(because) => {
-            let rest = agreement::at_rest(facts);
-            let rest = rest.map(|(text, found)| Reason::new(text, &[found]));
-            let because = because.into_iter().chain(rest).chain(gains).collect();
-            Answer::new(Action::WeeklyFstrim, because, below())
+        Decision::Either => {
+            let change = cost::limits_that_hold(facts);
+            Answer::new(Action::EitherWillDo, [of_cost(), of_gain()].concat(), change)
         }
-        Cost::Unclear(because) if wanted => {
-            let because = [gains, because].concat();
-            Answer::new(Action::WeeklyFstrim, because, below())
+        Decision::Weekly => weekly(facts, target),
+        Decision::NoAnswer => {
+            let because = [reaches.because.clone(), of_cost(), of_gain()].concat();
+            Answer::new(Action::Unknown, because, Vec::new())
         }
-        Cost::Unmeasured if wanted => Answer::new(Action::WeeklyFstrim, gains, below()),
-        Cost::Unclear(because) => Answer::new(Action::Unknown, because, Vec::new()),
-        Cost::Unmeasured => Answer::new(Action::Unknown, Vec::new(), Vec::new()),
     }
+}
+
+/// `fstrim` once a week: because online TRIM is noticed, or by default.
+fn weekly(facts: &Facts<'_>, target: &Target<'_>) -> Answer {
+    let Target { cost, brings, .. } = target;
+    let mut change = vec![format!(
+        "a p99.9 after deletions of at most {}, and no single wait of more than {WAIT_S} s \
+         (`delete-stall`): then mount with `discard`",
+        quantity(LONG_TRIM_S, "s")
+    )];
+    let because = if cost.fact.known == Known::Yes {
+        let rest = agreement::at_rest(facts);
+        let rest = rest.map(|(text, found)| Reason::new(text, &[found]));
+        let gain = brings.because.iter().cloned();
+        cost.fact.because.iter().cloned().chain(rest).chain(gain).collect()
+    } else {
+        let default = "whether `discard` is noticed is not known; a weekly `fstrim` is the default \
+                       of Linux distributions, and nobody waits for it at a quiet time";
+        let default = Reason::new(default, &[]);
+        let known = brings.because.iter().cloned();
+        known.chain([default]).chain(cost.fact.because.iter().cloned()).collect()
+    };
+    change.push(
+        "somebody who waits while `fstrim` runs: set another `OnCalendar` (`systemctl edit \
+         fstrim.timer`)"
+            .to_owned(),
+    );
+    Answer::new(Action::WeeklyFstrim, because, change)
+}
+
+/// Online TRIM in small pieces, where a simulation shows that it is best.
+fn in_pieces(facts: &Facts<'_>, target: &Target<'_>, decision: Decision) -> Option<Answer> {
+    let is_open = matches!(decision, Decision::Discard | Decision::Weekly | Decision::Either);
+    let simulated = target.simulated.as_ref().filter(|_| is_open)?;
+    let has_gain = target.brings.known == Known::Yes;
+    let (bytes, because) = simulated.best_in_pieces(facts, &target.cost, has_gain)?;
+    let because = because.into_iter().chain(target.brings.because.iter().cloned()).collect();
+    let change = "another load: the settings were compared with the files, deletions and accesses \
+                  of the simulation";
+    Some(Answer::new(Action::SmallerDiscardMax { bytes }, because, vec![change.to_owned()]))
 }
 
 /// The questions that no valid figure answers.
-fn not_measured(facts: &Facts<'_>, benefit: &Benefit, cost: &Cost, compared: bool) -> Vec<String> {
+fn not_measured(facts: &Facts<'_>, target: &Target<'_>) -> Vec<String> {
     let mut missing = Vec::new();
-    if matches!(cost, Cost::Unmeasured) && !compared {
-        missing.push("what TRIM costs while others work (`delete-stall`, `trim-sweep`)");
+    let mut ask = |question: &str, methods: &[&str]| {
+        let (ran, other): (Vec<&str>, Vec<&str>) =
+            methods.iter().partition(|method| facts.ran(method));
+        let list = |methods: &[&str]| {
+            let quoted: Vec<String> = methods.iter().map(|it| format!("`{it}`")).collect();
+            quoted.join(", ")
+        };
+        missing.push(match (ran.as_slice(), other.as_slice()) {
+            ([], other) => format!("{question} ({})", list(other)),
+            (ran, []) => format!("{question}: the figures of {} do not say", list(ran)),
+            (ran, other) => {
+                format!("{question}: the figures of {} do not say; ask {}", list(ran), list(other))
+            }
+        });
+    };
+    if target.cost.fact.known == Known::Unknown {
+        ask("what TRIM costs while others work", &["delete-stall", "trim-sweep"]);
     }
-    if matches!(benefit, Benefit::Unmeasured) && !compared {
-        missing.push("what TRIM brings (`recovery`, `steady-state`, `replay`)");
+    if matches!(target.benefit, Benefit::Unmeasured) {
+        ask("what TRIM brings", &["recovery", "steady-state", "replay"]);
     }
     if !facts.has(&Role::NeighboursLost) && harm::by_trim(facts).is_empty() {
-        missing.push("whether TRIM harms what lies beside it (`trim-integrity`)");
+        ask("whether TRIM harms what lies beside it", &["trim-integrity"]);
     }
-    if !facts.has(&Role::DeletionRate) && matches!(cost, Cost::Noticed(_)) {
+    if !facts.has(&Role::DeletionRate) && target.cost.fact.known == Known::Yes {
         missing.push(
             "at which rate programs that pace their deletions would not be noticed \
-             (`delete-stall --set p999-limit=10ms`)",
+             (`delete-stall --set p999-limit=10ms`)"
+                .to_owned(),
         );
     }
-    missing.into_iter().map(str::to_owned).collect()
+    missing
 }

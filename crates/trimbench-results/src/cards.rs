@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::advice::{Action, Advice};
 use crate::drives::{MeasuredDrive, drives};
-use crate::record::{AdviceCard, CardLine, CardReason, RunRecord, Session};
+use crate::record::{AdviceCard, CardFact, CardLine, CardReason, RunRecord, Session};
 
 #[cfg(test)]
 mod tests;
@@ -40,6 +40,11 @@ fn card(target: &str, sessions: &[usize], advice: Advice) -> AdviceCard {
         text: line.text,
         tested: line.tested,
     });
+    let facts = advice.facts.into_iter().map(|fact| CardFact {
+        question: fact.question.to_owned(),
+        known: fact.known.word().to_owned(),
+        by: fact.by,
+    });
     let paced = advice.paced.iter().map(|it| format!("{}: {} ({})", it.program, it.text, it.note));
     AdviceCard {
         target: target.to_owned(),
@@ -50,6 +55,7 @@ fn card(target: &str, sessions: &[usize], advice: Advice) -> AdviceCard {
             _ => None,
         },
         title: advice.action.title(),
+        facts: facts.collect(),
         because: reasons.collect(),
         lines: lines.collect(),
         paced: paced.collect(),

@@ -35,7 +35,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 
-pub use card::{AdviceCard, CardLine, CardReason};
+pub use card::{AdviceCard, CardFact, CardLine, CardReason};
 pub use histograms::HistogramFlaw;
 pub use kept::{KeptStep, LineFlaw, RejectedLine, StepOrigin};
 #[cfg(test)]
@@ -244,6 +244,9 @@ pub struct Figure {
     pub verdict: Option<Verdict>,
     /// Ids of the caveats on this figure.
     pub caveats: Vec<String>,
+    /// Ids of the steps that it is computed from; empty if these are all of the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<String>,
 }
 
 /// An interval that holds the true value in a share `level` of repetitions.
@@ -360,8 +363,29 @@ impl Session {
         add_caveat(&mut self.caveats, Some(caveat));
     }
 
-    /// Whether `figure`, one of this session's, may be believed: no caveat on it or on the whole
-    /// session invalidates.
+    /// Puts what invalidates a step on every figure that is computed from it: a figure is as valid
+    /// as the least valid of its steps. Nobody else looks at the caveats of steps.
+    pub fn carry_caveats(&mut self) {
+        let invalidates = |id: &&String| Caveat::from_id(id).is_some_and(Caveat::invalidates);
+        let invalid = self.steps.iter().filter_map(|step| {
+            let ids: Vec<&String> = step.caveats.iter().filter(invalidates).collect();
+            (!ids.is_empty()).then_some((&step.id, ids))
+        });
+        let invalid: Vec<(&String, Vec<&String>)> = invalid.collect();
+        for figure in &mut self.figures {
+            if figure.steps.len() >= self.steps.len() {
+                figure.steps.clear();
+            }
+            for (step, ids) in &invalid {
+                if figure.steps.is_empty() || figure.steps.contains(step) {
+                    add_ids(&mut figure.caveats, ids.iter().copied());
+                }
+            }
+        }
+    }
+
+    /// Whether `figure`, one of this session's, may be believed: no caveat on it, on its steps
+    /// ([`Self::carry_caveats`]) or on the whole session invalidates.
     pub fn believes(&self, figure: &Figure) -> bool {
         all_valid(&self.caveats) && figure.is_valid()
     }
@@ -467,6 +491,7 @@ impl Metric {
             role: self.role.clone(),
             verdict: None,
             caveats: Vec::new(),
+            steps: Vec::new(),
         })
     }
 }
@@ -506,12 +531,14 @@ impl Figure {
         add_caveat(&mut self.caveats, caveat.into());
     }
 
-    /// Adds the caveats of the steps that it is computed from, each once.
-    pub fn inherit<'a>(&mut self, steps: impl IntoIterator<Item = &'a Step>) {
-        for id in steps.into_iter().flat_map(|step| &step.caveats) {
-            if !self.caveats.contains(id) {
-                self.caveats.push(id.clone());
+    /// States the steps that it is computed from, and adds their caveats, each once. A figure of
+    /// which nothing is stated is computed from all steps of its session.
+    pub fn rests_on<'a>(&mut self, steps: impl IntoIterator<Item = &'a Step>) {
+        for step in steps {
+            if !self.steps.contains(&step.id) {
+                self.steps.push(step.id.clone());
             }
+            add_ids(&mut self.caveats, step.caveats.iter());
         }
     }
 
@@ -547,6 +574,15 @@ impl Interval {
 struct Flaw {
     part: String,
     key: String,
+}
+
+/// Adds ids that are not there yet.
+fn add_ids<'a>(ids: &mut Vec<String>, more: impl Iterator<Item = &'a String>) {
+    for id in more {
+        if !ids.contains(id) {
+            ids.push(id.clone());
+        }
+    }
 }
 
 /// What serde asks of a count that stands in the record only where there is one.

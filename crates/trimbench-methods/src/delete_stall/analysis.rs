@@ -84,7 +84,7 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
         figures.extend(percentiles(steps));
     }
     if let Some(figure) = figures.first_mut() {
-        figure.inherit(&*steps);
+        figure.rests_on(&*steps);
     }
     Findings::new(figures, caveats)
 }

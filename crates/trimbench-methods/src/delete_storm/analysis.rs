@@ -53,7 +53,7 @@ fn verdict(value: &impl Fn(OfPhase) -> Option<f64>) -> Option<Verdict> {
 
 /// What is wrong with the requests limits only what tells the place of the stall.
 fn carry_caveats(figure: &mut Figure, tells_place: bool, steps: &[Option<&Step>]) {
-    figure.inherit(steps.iter().copied().flatten());
+    figure.rests_on(steps.iter().copied().flatten());
     if !tells_place {
         let of_requests = [Caveat::RequestsUnseen.id(), Caveat::RequestsLost.id()];
         figure.caveats.retain(|id| !of_requests.contains(&id.as_str()));

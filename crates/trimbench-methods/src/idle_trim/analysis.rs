@@ -34,7 +34,7 @@ pub fn analyse(steps: &[Step], rng: &mut Rng) -> Findings {
 /// A figure over some rounds, with their caveats.
 fn figure(metric: &Metric, value: Option<f64>, rounds: &[&Step]) -> Option<Figure> {
     let mut figure = metric.measured(value)?.with_n(rounds.len() as u64);
-    figure.inherit(rounds.iter().copied());
+    figure.rests_on(rounds.iter().copied());
     Some(figure)
 }
 

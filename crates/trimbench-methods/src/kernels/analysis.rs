@@ -36,7 +36,7 @@ pub fn analyse(method: &Kernels, steps: &[Step]) -> Findings {
 fn figure(column: &TableColumn, system: ComparedSystem, steps: &SystemSteps<'_>) -> Option<Figure> {
     let mut figure = column.under(system).measured((column.of)(steps))?;
     let step = if column.is_of_wear() { steps.wear } else { steps.deletion };
-    figure.inherit(step);
+    figure.rests_on(step);
     Some(figure)
 }
 

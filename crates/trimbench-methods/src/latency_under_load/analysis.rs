@@ -23,7 +23,7 @@ pub fn analyse(method: &LatencyUnderLoad, steps: &[Step]) -> Findings {
     let sustained = find(SUSTAINED);
     figures.extend(sustained.and_then(|step| {
         let mut figure = metrics::SUSTAINED.measured(step.metric("iops"))?;
-        figure.inherit([step]);
+        figure.rests_on([step]);
         Some(figure)
     }));
     for point in metrics::points(method) {
@@ -56,7 +56,7 @@ fn headline(method: &LatencyUnderLoad, trim_rate: u64, rates: &[&Step]) -> Optio
     let looked_at = rates.get(..=kept.len()).unwrap_or(rates);
     let value = kept.last().map_or(0.0, |step| offered(step));
     let mut figure = rate_kept(method, trim_rate).measured((!rates.is_empty()).then_some(value))?;
-    figure.inherit(looked_at.iter().copied());
+    figure.rests_on(looked_at.iter().copied());
     let count = |step: &Step, class: Class| step.metric(&format!("{}_count", class.id()));
     let accesses = kept.last().map_or(0.0, |step| {
         [Class::Read, Class::Write].into_iter().filter_map(|class| count(step, class)).sum()
@@ -68,7 +68,7 @@ fn headline(method: &LatencyUnderLoad, trim_rate: u64, rates: &[&Step]) -> Optio
 fn of_rate(point: RatePoint, step: &Step) -> Vec<Figure> {
     let figure = |metric: Metric, value: Option<f64>, n: u64| {
         let mut figure = metric.measured(value)?.with_n(n);
-        figure.inherit([step]);
+        figure.rests_on([step]);
         Some(figure)
     };
     let mut figures = Vec::new();

@@ -33,7 +33,10 @@ pub fn analyse(steps: &[Step], rng: &mut Rng) -> Findings {
         figures.extend(means(steps, Some(*variant), rng));
     }
     let plain: Vec<&Step> = steps.iter().filter(|step| step.kind == REPETITION).collect();
-    figures.extend(means(&plain, None, rng));
+    figures.extend(means(&plain, None, rng).into_iter().map(|figure| {
+        let alone = figure.headline.then_some(Verdict::NothingToCompare);
+        figure.judged(alone)
+    }));
     Findings::new(figures, Vec::new())
 }
 
@@ -49,7 +52,7 @@ fn means(steps: &[&Step], variant: Option<Variant>, rng: &mut Rng) -> Vec<Figure
         } else {
             figure.interval = bootstrap_mean(&values, rng, Bootstrap::default());
         }
-        figure.inherit(steps.iter().copied());
+        figure.rests_on(steps.iter().copied());
         figures.push(figure);
     }
     figures
@@ -78,7 +81,7 @@ fn differences(without: &[&Step], with: &[&Step], buffered: bool) -> Vec<Figure>
                 figure.verdict = Some(if noise { Verdict::Noise } else { Verdict::Differs });
             }
         }
-        figure.inherit(without.iter().chain(with).copied());
+        figure.rests_on(without.iter().chain(with).copied());
         figures.push(figure);
     }
     figures

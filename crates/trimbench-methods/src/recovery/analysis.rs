@@ -65,7 +65,7 @@ pub fn analyse(steps: &[Step]) -> Findings {
     figures.extend(cures(&passes));
     figures.extend(comparison(&passes));
     if let Some(headline) = figures.iter_mut().find(|figure| figure.headline) {
-        headline.inherit(steps);
+        headline.rests_on(steps);
     }
     let caveats = if unsteady(steps) { vec![Caveat::NoSteadyState] } else { Vec::new() };
     Findings::new(figures, caveats)

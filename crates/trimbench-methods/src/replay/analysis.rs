@@ -14,6 +14,8 @@ use trimbench_engine::Findings;
 
 /// A gain or loss of this much counts as one.
 const EFFECT: f64 = 0.02;
+/// Of fewer windows a gain is a coincidence.
+const FEW: usize = 10;
 
 /// Computes all figures.
 pub fn analyse(steps: &[Step]) -> Findings {
@@ -26,11 +28,18 @@ pub fn analyse(steps: &[Step]) -> Findings {
     figures.extend(passes.iter().flat_map(|pass| rates(pass)));
     for figure in &mut figures {
         let id = figure.id.clone();
-        figure.inherit(passes.iter().copied().filter(|pass| id.ends_with(&pass.id)));
+        figure.rests_on(passes.iter().copied().filter(|pass| id.ends_with(&pass.id)));
     }
     let altered = |step: &&Step| step.metrics.get("altered_count").is_some_and(|n| *n > 0.0);
-    let caveat = passes.iter().any(altered).then_some(Caveat::TraceAltered);
-    Findings::new(figures, caveat.into_iter().collect())
+    let altered = passes.iter().any(altered).then_some(Caveat::TraceAltered);
+    let none = passes.iter().any(|pass| sent_none(pass)).then_some(Caveat::NoTrims);
+    Findings::new(figures, altered.into_iter().chain(none).collect())
+}
+
+/// Whether a pass that should have TRIMs had none: it is the pass without them once more.
+fn sent_none(pass: &Step) -> bool {
+    let stripped = pass.id.ends_with(ReplayedTrims::Stripped.id());
+    !stripped && pass.metric("discard_count") == Some(0.0)
 }
 
 /// A pass over the one without TRIMs at the same pace.
@@ -38,7 +47,7 @@ fn gains(pass: &Step, passes: &[&Step]) -> Vec<Figure> {
     let Some((pace, trims)) = pass.id.rsplit_once('-') else { return Vec::new() };
     let stripped = format!("{pace}-{}", ReplayedTrims::Stripped.id());
     let without = passes.iter().find(|other| other.id == stripped && other.id != pass.id);
-    let Some(without) = without else { return Vec::new() };
+    let Some(without) = without.filter(|_| !sent_none(pass)) else { return Vec::new() };
     let rate = |step: &Step| step.metric("write_iops").filter(|rate| *rate > 0.0);
     let average = rate(pass).zip(rate(without)).map(|(with, without)| with / without);
     let ratios = ratios(pass, without);
@@ -49,7 +58,10 @@ fn gains(pass: &Step, passes: &[&Step]) -> Vec<Figure> {
             value if value <= 1.0 - EFFECT => Verdict::TrimCosts,
             _ => Verdict::TrimMakesNoDifference,
         };
-        figure.judged(verdict)
+        let few = ratios.len() < FEW;
+        let mut figure = figure.judged((!few).then_some(verdict));
+        figure.caveat(few.then_some(Caveat::TooFewPoints));
+        figure
     });
     let of_windows = |metric: Metric, pick: fn(f64, f64) -> f64| {
         let figure = metric.measured(ratios.iter().copied().reduce(pick))?;

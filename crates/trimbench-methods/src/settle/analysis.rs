@@ -85,7 +85,7 @@ fn idle(method: &Settle, steps: &[Step], points: &[Settled<'_>]) -> Vec<Figure> 
     let table = [(IDLE_WORK, value), (IDLE_OVER_LOADED, value.map(|value| value / loaded))];
     let figures = table.into_iter().filter_map(|(metric, value)| {
         let mut figure = metric.measured(value)?;
-        figure.inherit(tried.iter().copied());
+        figure.rests_on(tried.iter().copied());
         Some(figure)
     });
     figures.collect()
@@ -148,7 +148,7 @@ impl<'a> Settled<'a> {
     /// Its settling time as this metric.
     fn figure(&self, metric: &Metric) -> Option<Figure> {
         let mut figure = metric.measured(self.least())?;
-        figure.inherit([self.step]);
+        figure.rests_on([self.step]);
         if self.after.is_none() {
             figure.verdict = Some(Verdict::NotSettled);
             figure.caveat(Caveat::WindowTooShort);

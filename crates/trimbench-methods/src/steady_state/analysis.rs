@@ -62,7 +62,7 @@ pub fn analyse(method: &SteadyState, steps: &mut Vec<Step>) -> Findings {
         }
     }
     if let Some(headline) = figures.first_mut().filter(|figure| figure.headline) {
-        headline.inherit(&*steps);
+        headline.rests_on(&*steps);
     }
     steps.extend(curves(steps));
     Findings::new(figures, caveats)

@@ -62,7 +62,7 @@ fn singles(steps: &[Step], kind: SweepKind) -> Vec<&Step> {
 /// A figure that carries the caveats of the rows behind it.
 fn figure(metric: &Metric, value: f64, rows: &[&Step]) -> Option<Figure> {
     let mut figure = metric.measured(value)?;
-    figure.inherit(rows.iter().copied());
+    figure.rests_on(rows.iter().copied());
     Some(figure)
 }
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use serde::Serialize;
-use trimbench_results::advice::{Agreement, LineToType, PacedSetting};
+use trimbench_results::advice::{Agreement, LineToType, PacedSetting, StatedFact};
 use trimbench_results::{Action, Advice, LabelledSession, Reason};
 
 use super::code;
@@ -46,7 +46,7 @@ pub(super) fn verdicts(
 /// How an answer looks; words always say the same.
 fn tone(action: &Action) -> &'static str {
     match action {
-        Action::MountWithDiscard => "good",
+        Action::MountWithDiscard | Action::EitherWillDo => "good",
         Action::WeeklyFstrim | Action::SmallerDiscardMax { .. } => "warn",
         Action::TrimDoesNotReach | Action::DoNotTrim => "bad",
         _ => "none",
@@ -81,6 +81,7 @@ fn card(verdict: &VerdictSection) -> Markup {
             data-tone=(tone(&advice.action)) {
             h3 { (verdict.target) }
             p.action { (code(&advice.action.title())) }
+            (facts(&advice.facts))
             ul { @for (one, figures) in first { (reason(one, figures)) } }
             @if !more.is_empty() {
                 details {
@@ -94,6 +95,19 @@ fn card(verdict: &VerdictSection) -> Markup {
             (agreement(&advice.agreement))
             (paced(&advice.paced))
             (list("Not measured", &advice.open_questions()))
+        }
+    }
+}
+
+/// The facts that the answer follows from.
+fn facts(facts: &[StatedFact]) -> Markup {
+    html! {
+        @if !facts.is_empty() {
+            table.facts {
+                @for fact in facts {
+                    tr { th { (fact.question) } td { (fact.known.word()) } td { (fact.by) } }
+                }
+            }
         }
     }
 }

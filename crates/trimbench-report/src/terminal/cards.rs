@@ -1,7 +1,7 @@
 //! The whole card of a drive: the answer, why, what to type, what would change it, what is open.
 
 use trimbench_results::Advice;
-use trimbench_results::advice::LineToType;
+use trimbench_results::advice::{LineToType, StatedFact};
 
 use super::answer::{Judged, placeholders};
 use crate::style::Style;
@@ -18,6 +18,7 @@ pub(super) fn cards(drives: &[Judged<'_>], style: Style) -> Vec<String> {
         lines.push(String::new());
         lines.push(style.heading(&format!("Verdict on {}", drive.name)));
         lines.extend(style.labelled("", 0, &advice.action.title()));
+        lines.extend(facts(advice, style));
         let because: Vec<String> = advice.because.iter().map(|it| it.text.clone()).collect();
         let agree = advice.agreement.iter().map(|it| it.text.clone()).collect();
         for (title, items) in [
@@ -44,9 +45,16 @@ pub(super) fn cards(drives: &[Judged<'_>], style: Style) -> Vec<String> {
 /// The first reasons of the only card, and what would change it.
 pub(super) fn reasons(advice: &Advice, style: Style) -> Vec<String> {
     let because = advice.because.iter().take(REASONS_SHOWN).map(|it| it.text.clone());
-    let mut lines = list("because", &because.collect::<Vec<_>>(), style);
+    let mut lines = facts(advice, style);
+    lines.extend(list("because", &because.collect::<Vec<_>>(), style));
     lines.extend(list("what would change this", &advice.would_change, style));
     lines
+}
+
+/// The facts that the answer follows from.
+fn facts(advice: &Advice, style: Style) -> Vec<String> {
+    let texts: Vec<String> = advice.facts.iter().map(StatedFact::text).collect();
+    list("facts", &texts, style)
 }
 
 /// A heading with its items; nothing without items.

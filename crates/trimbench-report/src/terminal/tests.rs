@@ -241,6 +241,14 @@ fn costly_and_cheap() -> RunRecord {
             figure.role = Some(role);
             session.figures.push(figure);
         }
+        // TRIM restores speed, so that an answer is firm.
+        let speeds =
+            [("fragmented", Role::FragmentedSpeed, 0.3), ("back", Role::RecoveredSpeed, 1.0)];
+        for (id, role, value) in speeds {
+            let mut figure = figure(id, id, value, "");
+            figure.role = Some(role);
+            session.figures.push(figure);
+        }
         session
     };
     let sessions = vec![

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::ALIKE_SHARE;
 use super::facts::{Facts, Found};
+use crate::record::Session;
 use crate::role::Role;
 
 /// Two methods' figures for one cost.
@@ -29,9 +30,24 @@ pub(super) fn all(facts: &Facts<'_>) -> Vec<Agreement> {
     ];
     let found = pairs.into_iter().filter_map(|(first, second, means)| {
         let (first, second) = (first?, second?);
-        Some(Agreement::of(first, second, means))
+        let both = is_resolved(facts, first.0) && is_resolved(facts, second.0);
+        both.then(|| Agreement::of(first, second, means))
     });
     found.collect()
+}
+
+/// Whether a cost can be compared with another: it is above nothing with its whole interval. On a
+/// real target a cost without an interval is not resolved; an emulated one repeats itself exactly.
+fn is_resolved(facts: &Facts<'_>, found: Found<'_>) -> bool {
+    let is_exact = || facts.sessions().any(|it| it.0 == found.session && is_emulated(it.1));
+    match found.figure.interval {
+        Some(interval) => interval.low > 0.0,
+        None => found.value() > 0.0 && is_exact(),
+    }
+}
+
+fn is_emulated(session: &Session) -> bool {
+    session.target.clock == "virtual"
 }
 
 /// What it means where the first is less, and where it is more.
@@ -44,10 +60,10 @@ const MEANS_OF_FELT: Means = [
      does other work then",
 ];
 const MEANS_OF_SWEEP: Means = [
-    "TRIMs one by one take less than one of the whole drive: a TRIM of everything does work that \
-     single ones put off",
-    "TRIMs one by one take longer than one of the whole drive: each has a cost of its own, so \
-     that fewer and larger ones are cheaper",
+    "single TRIMs take less time for a GB than one TRIM of everything that was written: that does \
+     work which single ones put off",
+    "single TRIMs take more time for a GB than one TRIM of everything that was written: each has a \
+     cost of its own, so fewer and larger ones are cheaper",
 ];
 
 impl Agreement {

@@ -2,7 +2,9 @@
 
 use trimbench_core::Caveat;
 
+use super::choice::Simulated;
 use super::facts::{Facts, Found};
+use super::table::{Fact, Known};
 use super::{NO_WEAR, Reason, SHARE, STEADY_SHARE, WEAR_RATIO};
 use crate::record::Session;
 use crate::role::Role;
@@ -29,13 +31,18 @@ enum Sign {
 }
 
 impl Benefit {
-    pub(super) fn of(facts: &Facts<'_>) -> Self {
+    pub(super) fn of(facts: &Facts<'_>, simulated: Option<&Simulated<'_>>) -> Self {
         let recovery = facts.sessions().filter_map(|it| recovery(facts, it));
         let steady = facts.sessions().filter_map(|it| steady(facts, it));
         let replay = facts.sessions().filter_map(|it| replay(facts, it));
+        let simulated =
+            simulated.and_then(Simulated::saves).into_iter().flat_map(|(gain, found)| {
+                let sign = |it| if gain { Sign::Gain(it) } else { Sign::Nothing(it, true) };
+                found.into_iter().map(sign).collect::<Vec<_>>()
+            });
         let (mut gains, mut none, mut no_effect) = (Vec::new(), Vec::new(), Vec::new());
         let mut impossible = false;
-        for sign in recovery.chain(steady).chain(replay) {
+        for sign in recovery.chain(steady).chain(replay).chain(simulated) {
             match sign {
                 Sign::Gain(reason) => gains.push(reason),
                 Sign::NoEffect(reason) => no_effect.push(reason),
@@ -56,10 +63,12 @@ impl Benefit {
         }
     }
 
-    pub(super) fn into_reasons(self) -> Vec<Reason> {
+    /// The fact for the table. That TRIM had no effect says that it does not reach the drive.
+    pub(super) fn fact(&self) -> Fact {
         match self {
-            Self::Some(reasons) | Self::None(reasons) | Self::NoEffect(reasons) => reasons,
-            Self::Unmeasured => Vec::new(),
+            Self::Some(reasons) => Fact::new(Known::Yes, reasons.clone()),
+            Self::None(reasons) => Fact::new(Known::No, reasons.clone()),
+            Self::NoEffect(_) | Self::Unmeasured => Fact::unknown(),
         }
     }
 }
@@ -206,6 +215,8 @@ pub(super) fn best_gain<'a>(
         Some(Role::TraceGain { pace }) => Some(pace.as_str()),
         _ => None,
     };
-    let gains = facts.figures(it).filter_map(|found| Some((pace(&found)?, found)));
+    let few = Caveat::TooFewPoints.id();
+    let enough = |found: &Found<'_>| !found.figure.caveats.iter().any(|id| id == few);
+    let gains = facts.figures(it).filter(enough).filter_map(|found| Some((pace(&found)?, found)));
     gains.max_by(|a, b| a.1.value().total_cmp(&b.1.value()))
 }

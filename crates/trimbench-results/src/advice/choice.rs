@@ -1,8 +1,12 @@
 //! The choice among the settings that a Linux user has, by a loss that is computed from what each
 //! of them came to on the same load.
 
+use trimbench_core::Bytes;
+
+use super::cost::Cost;
 use super::facts::{Facts, Found};
-use super::{ALIKE_SHARE, LONG_TRIM_S};
+use super::table::{Fact, Known};
+use super::{ALIKE_SHARE, CLOSE, LONG_TRIM_S, Reason, WEAR_RATIO};
 use crate::record::Session;
 use crate::role::Role;
 use crate::verdict::Verdict;
@@ -29,6 +33,20 @@ pub(super) struct SettingOutcome<'a> {
     pub(super) text: String,
     pub(super) short: String,
     pub(super) figures: Vec<Found<'a>>,
+    /// How long others wait over what they wait without any TRIM, or over what is noticed,
+    /// whichever is longer; 0 for those that trim beside nobody.
+    wait: f64,
+    /// Whether they wait no longer than without any TRIM.
+    waits_alike: bool,
+    wear: f64,
+}
+
+/// The settings that were simulated on one load.
+#[derive(Clone, Debug)]
+pub(super) struct Simulated<'a> {
+    pub(super) outcomes: Vec<SettingOutcome<'a>>,
+    /// The largest deletion of the simulations; `None` where a record does not say so.
+    pub(super) deletion: Option<Bytes>,
 }
 
 /// What was measured of one setting, before it is compared.
@@ -51,21 +69,103 @@ pub fn floor_ms(without_trim_ms: f64) -> f64 {
     without_trim_ms.max(LONG_TRIM_S * 1e3)
 }
 
-/// The outcomes of every session that compared the settings. Of a setting that several compared
-/// the one with the greatest loss: no load is overridden by another.
-pub(super) fn outcomes<'a>(facts: &Facts<'a>) -> Vec<SettingOutcome<'a>> {
-    let mut worst: Vec<SettingOutcome<'a>> = Vec::new();
-    for it in facts.sessions() {
-        let compared = by_policy(facts, it).or_else(|| by_kernels(facts, it));
-        for outcome in compared.unwrap_or_default() {
-            match worst.iter_mut().find(|other| other.setting == outcome.setting) {
-                Some(other) if other.loss < outcome.loss => *other = outcome,
-                Some(_) => {}
-                None => worst.push(outcome),
+impl<'a> Simulated<'a> {
+    /// The outcomes of every session that compared the settings. Of a setting that several compared
+    /// the one with the greatest loss: no load is overridden by another.
+    pub(super) fn of(facts: &Facts<'a>) -> Option<Self> {
+        let mut worst: Vec<SettingOutcome<'a>> = Vec::new();
+        let mut deletion = None;
+        for it in facts.sessions() {
+            let compared = by_policy(facts, it).or_else(|| by_kernels(facts, it));
+            if compared.is_some() {
+                deletion = deletion.max(facts.deletion(it.1));
+            }
+            for outcome in compared.unwrap_or_default() {
+                match worst.iter_mut().find(|other| other.setting == outcome.setting) {
+                    Some(other) if other.loss < outcome.loss => *other = outcome,
+                    Some(_) => {}
+                    None => worst.push(outcome),
+                }
             }
         }
+        (!worst.is_empty()).then_some(Self { outcomes: worst, deletion })
     }
-    worst
+
+    fn outcome(&self, setting: UserSetting) -> Option<&SettingOutcome<'a>> {
+        self.outcomes.iter().find(|it| it.setting == setting)
+    }
+
+    fn reason(&self, setting: UserSetting) -> Option<Reason> {
+        self.outcome(setting).map(SettingOutcome::reason)
+    }
+
+    /// Whether the cost of online TRIM is noticeable: by the wait, and by whether it is more than
+    /// what online TRIM saves of wear.
+    pub(super) fn noticeable(&self) -> Fact {
+        let both = self.outcome(UserSetting::Discard).zip(self.outcome(UserSetting::Weekly));
+        let Some((discard, weekly)) = both else { return Fact::unknown() };
+        let over = discard.loss / weekly.loss;
+        let known = if discard.waits_alike || discard.wait <= 1.0 / CLOSE {
+            Known::No
+        } else if discard.wait > CLOSE && over > 1.0 + ALIKE_SHARE {
+            Known::Yes
+        } else {
+            Known::Close
+        };
+        let because = [UserSetting::Discard, UserSetting::Weekly].map(|it| self.reason(it));
+        Fact::new(known, because.into_iter().flatten().collect())
+    }
+
+    /// What TRIM saves of wear: the reasons, and whether that is a gain; `None` where it is between
+    /// a gain and none.
+    pub(super) fn saves(&self) -> Option<(bool, Vec<Reason>)> {
+        let none = self.outcome(UserSetting::Nothing)?;
+        let weekly = self.outcome(UserSetting::Weekly)?;
+        let discard = self.outcome(UserSetting::Discard)?;
+        let ratio = none.wear / weekly.wear.min(discard.wear);
+        let because = [none, weekly].map(SettingOutcome::reason).to_vec();
+        if ratio >= WEAR_RATIO {
+            Some((true, because))
+        } else {
+            (ratio <= 1.0 + ALIKE_SHARE).then_some((false, because))
+        }
+    }
+
+    /// `discard` in small pieces, if that is best: where large deletions are noticed by what was
+    /// measured, and small pieces cure that; or where nothing is noticed by what was measured, and
+    /// the simulation prefers them to every other setting that is open.
+    pub(super) fn best_in_pieces(
+        &self,
+        facts: &Facts<'_>,
+        cost: &Cost,
+        has_gain: bool,
+    ) -> Option<(u64, Vec<Reason>)> {
+        let small = self.outcomes.iter().find_map(|it| match it.setting {
+            UserSetting::SmallDiscards(bytes) => Some((it, bytes)),
+            _ => None,
+        });
+        let ((small, bytes), discard) = small.zip(self.outcome(UserSetting::Discard))?;
+        let is_open = |it: &&SettingOutcome<'_>| match it.setting {
+            UserSetting::Discard => cost.is_simulated || cost.fact.known != Known::Yes,
+            UserSetting::Nothing => !has_gain,
+            UserSetting::Weekly | UserSetting::SmallDiscards(_) => true,
+        };
+        let others = self.outcomes.iter().filter(is_open).filter(|it| it.setting != small.setting);
+        let least = others.map(|it| it.loss).reduce(f64::min)?;
+        let keep = !cost.large.is_empty()
+            && pieces_keep(facts, discard, small, bytes)
+            && small.loss <= least.min(small.loss) * (1.0 + ALIKE_SHARE);
+        let is_noticed = !cost.is_simulated && cost.fact.known == Known::Yes;
+        let gain = !is_noticed && small.loss < least * (1.0 - ALIKE_SHARE);
+        let because = [small.reason(), discard.reason()].into_iter().chain(cost.large.clone());
+        (keep || gain).then(|| (bytes, because.collect()))
+    }
+}
+
+impl SettingOutcome<'_> {
+    fn reason(&self) -> Reason {
+        Reason::new(self.text.clone(), &self.figures).in_short(&self.short)
+    }
 }
 
 /// How ext4 of today is called as a policy; in records of version 1 of the method there is
@@ -137,12 +237,21 @@ impl<'a> Compared<'a> {
         if best <= 0.0 {
             return None;
         }
+        let without = self.none.0;
         let outcome = |(under, loss): (Under<'a>, f64)| SettingOutcome {
             setting: under.setting,
             loss: loss / best,
-            text: under.text(wait),
-            short: under.short(),
-            figures: under.wait.into_iter().chain([under.wear]).collect(),
+            text: under.text(wait, without),
+            short: under.short(without),
+            wait: under.wait.map_or(0.0, |wait| wait.value() / floor),
+            waits_alike: under
+                .wait
+                .is_none_or(|wait| wait.value() <= without.value() * (1.0 + ALIKE_SHARE)),
+            wear: under.wear.value(),
+            figures: match under.wait {
+                Some(wait) => vec![wait, without, under.wear],
+                None => vec![under.wear],
+            },
         };
         Some(all.into_iter().zip(losses).map(outcome).collect())
     }
@@ -153,23 +262,28 @@ impl Under<'_> {
         loss(self.wear.value(), self.wait.map_or(0.0, |wait| wait.value()), floor)
     }
 
-    fn text(&self, wait: &str) -> String {
+    /// In words, with what others wait without any TRIM: a comparison has two sides.
+    fn text(&self, wait: &str, without: Found<'_>) -> String {
         let setting = self.setting.words();
         let wear = self.wear.quantity();
         match self.wait {
             Some(found) => format!(
-                "simulated, {setting}: {wait} {}, write amplification {wear}",
-                found.shown()
+                "simulated, {setting}: {wait} {} (without TRIM {}), write amplification {wear}",
+                found.shown(),
+                without.shown()
             ),
             None => format!("simulated, {setting}: write amplification {wear}"),
         }
     }
 
-    fn short(&self) -> String {
+    fn short(&self, without: Found<'_>) -> String {
         let wear = self.wear.quantity();
         self.wait.map_or_else(
             || format!("write amplification {wear}"),
-            |found| format!("waits {}, write amplification {wear}", found.shown()),
+            |found| {
+                let (wait, without) = (found.quantity(), without.quantity());
+                format!("wait {wait}, without TRIM {without}, write amplification {wear}")
+            },
         )
     }
 }
@@ -188,29 +302,14 @@ impl UserSetting {
     }
 }
 
-/// The outcomes of `discard`, and of `discard` in small pieces of so many bytes.
-fn both<'a, 'b>(
-    outcomes: &'b [SettingOutcome<'a>],
-) -> Option<(&'b SettingOutcome<'a>, &'b SettingOutcome<'a>, u64)> {
-    let discard = outcomes.iter().find(|it| it.setting == UserSetting::Discard)?;
-    let small = outcomes.iter().find_map(|it| match it.setting {
-        UserSetting::SmallDiscards(bytes) => Some((it, bytes)),
-        _ => None,
-    });
-    small.map(|(small, bytes)| (discard, small, bytes))
-}
-
-/// Whether small pieces lose less than whole discards did in the same simulation, which had all
-/// pieces under way that the block layer lets go at once.
-pub(super) fn pieces_gain(outcomes: &[SettingOutcome<'_>]) -> bool {
-    both(outcomes)
-        .is_some_and(|(discard, small, _)| small.loss < discard.loss * (1.0 - ALIKE_SHARE))
-}
-
 /// Whether small pieces cure what large deletions cost: they lose no more in the simulation, one of
 /// them keeps the limit of a long TRIM, and larger ones do not.
-pub(super) fn pieces_keep(facts: &Facts<'_>, outcomes: &[SettingOutcome<'_>]) -> bool {
-    let Some((discard, small, bytes)) = both(outcomes) else { return false };
+fn pieces_keep(
+    facts: &Facts<'_>,
+    discard: &SettingOutcome<'_>,
+    small: &SettingOutcome<'_>,
+    bytes: u64,
+) -> bool {
     let kept = facts.worst(&Role::TrimSizeKept);
     let trim = facts.worst(&Role::TrimLatency);
     let keeps = kept.is_some_and(|kept| kept.value() >= bytes as f64);

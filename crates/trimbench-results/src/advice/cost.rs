@@ -1,34 +1,43 @@
-//! The cost of online TRIM for a concurrent load: how long one waits, and for what share of the
-//! time. Each rule has a limit of its own.
+//! The second fact: whether the cost of online TRIM is noticeable.
+//!
+//! Each kind of cost has a limit of its own. A figure is on one side of it only with its whole
+//! interval, and close to it within a stated factor. What deletions of a stated size cost on this
+//! target outranks what was simulated for it with deletions that are no larger.
+
+use trimbench_core::Bytes;
 
 use super::benefit::best_gain;
+use super::choice::Simulated;
 use super::facts::{Facts, Found};
+use super::table::{Fact, Known};
 use super::{
-    DELETED_GB_A_DAY, LONG_TRIM_S, OVERDUE_SHARE, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S,
-    TAIL_ALIKE, TAIL_LONGER, WAIT_S,
+    CLOSE, CLOSE_SINGLE, IN_ALL_S, LONG_TRIM_S, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S,
+    TAIL_LONGER, WAIT_S,
 };
 use crate::number::quantity;
 use crate::record::Session;
 use crate::role::Role;
 use crate::verdict::Verdict;
 
-/// The cost of online TRIM.
+/// The fact, and what else the answer asks of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Cost {
-    /// Not noticeable.
-    Fine(Vec<Reason>),
-    /// The noise is as large as the limit.
-    Unclear(Vec<Reason>),
-    /// Noticeable: other requests wait.
-    Noticed(Vec<Reason>),
-    /// Not measured.
-    Unmeasured,
+pub(super) struct Cost {
+    pub(super) fact: Fact,
+    /// Whether the fact is from a simulation only.
+    pub(super) is_simulated: bool,
+    /// Measurement and simulation of deletions of one size that contradict each other.
+    pub(super) contradiction: Option<Reason>,
+    /// Large deletions that are noticed by the p99.9 of others.
+    pub(super) large: Vec<Reason>,
 }
 
 /// On which side of a limit a figure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Below,
+    /// Near the limit: another run may be on the other side.
+    Close,
+    /// Not resolved.
     Unclear,
     Above,
 }
@@ -37,78 +46,124 @@ impl Side {
     /// Compares the whole interval. A figure without the interval that it should have is unclear.
     pub(super) fn of_estimate(found: Found<'_>, limit: f64) -> Self {
         match found.figure.interval {
-            Some(interval) if interval.high <= limit => Self::Below,
-            Some(interval) if interval.low > limit => Self::Above,
+            Some(it) if it.low >= limit / CLOSE && it.high <= limit * CLOSE => Self::Close,
+            Some(it) if it.high <= limit => Self::Below,
+            Some(it) if it.low > limit => Self::Above,
             _ => Self::Unclear,
         }
     }
 
-    /// A count or a maximum, which has no interval.
-    pub(super) fn of_fact(found: Found<'_>, limit: f64) -> Self {
-        if found.value() <= limit { Self::Below } else { Self::Above }
+    /// A percentile of many, which has no interval.
+    fn of_tail(value: f64, limit: f64) -> Self {
+        Self::within(value, limit, CLOSE)
+    }
+
+    /// A single longest response: two runs of one load differ more in it than in a percentile.
+    fn of_single(value: f64, limit: f64) -> Self {
+        Self::within(value, limit, CLOSE_SINGLE)
+    }
+
+    fn within(value: f64, limit: f64, close: f64) -> Self {
+        if value <= limit / close {
+            Self::Below
+        } else if value <= limit * close {
+            Self::Close
+        } else {
+            Self::Above
+        }
     }
 }
 
 type Sign = (Side, Reason);
 
 impl Cost {
-    pub(super) fn of(facts: &Facts<'_>) -> Self {
-        let deletions = facts
-            .sessions()
-            .flat_map(|it| [tail(facts, it), worst_response(facts, it), overdue(facts, it)]);
-        let deletions = deletions.flatten();
-        let others = [waits(facts), storm(facts), trace(facts), settling(facts)];
-        Self::from_signs(deletions.chain(others.into_iter().flatten()).chain(files(facts)))
-    }
-
-    /// What vetoes online TRIM even where a simulation of all settings prefers it: a single wait
-    /// that is felt, and what files on a filesystem showed.
-    pub(super) fn veto(facts: &Facts<'_>) -> Vec<Reason> {
-        let single = facts.sessions().filter_map(|it| worst_response(facts, it));
-        let signs = single.chain(storm(facts)).chain(files(facts));
-        let above = signs.filter(|(side, _)| *side == Side::Above);
-        above.map(|(_, reason)| reason).collect()
-    }
-
-    /// Large deletions that are noticed, as far as they say so.
-    pub(super) fn of_large_deletions(facts: &Facts<'_>) -> Vec<Reason> {
-        let signs = facts.sessions().filter_map(|it| tail(facts, it));
-        let above = signs.filter(|(side, _)| *side == Side::Above);
-        above.map(|(_, reason)| reason).collect()
-    }
-
-    fn from_signs(signs: impl Iterator<Item = Sign>) -> Self {
-        let (mut fine, mut unclear, mut noticed) = (Vec::new(), Vec::new(), Vec::new());
-        for (side, reason) in signs {
-            match side {
-                Side::Below => fine.push(reason),
-                Side::Unclear => unclear.push(reason),
-                Side::Above => noticed.push(reason),
-            }
+    pub(super) fn of(facts: &Facts<'_>, simulated: Option<&Simulated<'_>>) -> Self {
+        let (mut deletions, mut size) = (Vec::new(), None);
+        for it in facts.sessions() {
+            let signs = of_deletions(facts, it);
+            size = size.max(facts.deletion(it.1).filter(|_| !signs.is_empty()));
+            deletions.extend(signs);
         }
-        if !noticed.is_empty() {
-            Self::Noticed(noticed)
-        } else if !unclear.is_empty() {
-            Self::Unclear(unclear)
-        } else if !fine.is_empty() {
-            Self::Fine(fine)
-        } else {
-            Self::Unmeasured
+        let large = facts.sessions().filter_map(|it| tail(facts, it));
+        let large = large.filter(|(side, _)| *side == Side::Above).map(|(_, reason)| reason);
+        let large = large.collect();
+        let has_deletions = !deletions.is_empty();
+        let others = [waits(facts), storm(facts), trace(facts), settling(facts)];
+        let others = others.into_iter().flatten().chain(files(facts));
+        let measured = from_signs(deletions.into_iter().chain(others));
+        let alone =
+            |fact| Self { fact, is_simulated: false, contradiction: None, large: Vec::new() };
+        let Some(it) = simulated else { return Self { large, ..alone(measured) } };
+        let simulation = it.noticeable();
+        let sizes = size.zip(it.deletion).filter(|_| has_deletions);
+        let is_same = sizes.is_some_and(|(measured, simulated)| measured == simulated);
+        let is_smaller =
+            !has_deletions || sizes.is_some_and(|(measured, simulated)| measured < simulated);
+        match (measured.known, simulation.known) {
+            (Known::Yes, Known::No) | (Known::No, Known::Yes) if is_same => {
+                let contradiction = contradiction(&measured, &simulation);
+                let because = [measured.because, simulation.because].concat();
+                let fact = Fact::new(Known::Unknown, because);
+                Self { contradiction: Some(contradiction), large, ..alone(fact) }
+            }
+            (Known::Unknown, _) => {
+                let because = [simulation.because, measured.because].concat();
+                let fact = Fact::new(simulation.known, because);
+                Self { is_simulated: true, large, ..alone(fact) }
+            }
+            // A cost at smaller deletions, or at none of a known size, says nothing of larger ones.
+            (Known::No | Known::Close, _) if is_smaller && simulation.known != Known::Unknown => {
+                let because = [simulation.because, measured.because].concat();
+                let fact = Fact::new(simulation.known, because);
+                Self { is_simulated: true, large, ..alone(fact) }
+            }
+            _ => {
+                let because = [measured.because, simulation.because].concat();
+                Self { large, ..alone(Fact::new(measured.known, because)) }
+            }
         }
     }
 }
 
+fn contradiction(measured: &Fact, simulation: &Fact) -> Reason {
+    let first = |fact: &Fact| fact.because.first().map_or("", |it| it.short.as_str()).to_owned();
+    let text = format!(
+        "what was measured and what was simulated with deletions of the same size contradict each \
+         other: {}; {}",
+        first(measured),
+        first(simulation)
+    );
+    Reason::new(text, &[]).in_short("measurement and simulation contradict each other")
+}
+
+fn from_signs(signs: impl Iterator<Item = Sign>) -> Fact {
+    let signs: Vec<Sign> = signs.collect();
+    let known = [
+        (Side::Above, Known::Yes),
+        (Side::Unclear, Known::Unknown),
+        (Side::Close, Known::Close),
+        (Side::Below, Known::No),
+    ];
+    let found = known.into_iter().find(|(side, _)| signs.iter().any(|(it, _)| it == side));
+    let Some((side, known)) = found else { return Fact::unknown() };
+    let because = signs.into_iter().filter(|(it, _)| *it == side).map(|(_, reason)| reason);
+    Fact::new(known, because.collect())
+}
+
+/// What one session's deletions cost others.
+fn of_deletions<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Vec<Sign> {
+    let signs = [tail(facts, it), worst_response(facts, it), in_all(facts, it)];
+    signs.into_iter().flatten().collect()
+}
+
 /// Whether the sum of all delays shows that deletions delay others at all: more with their size, or
 /// each of them. Without it, one long response among many may be anybody's.
-fn is_shown(facts: &Facts<'_>, it: (usize, &Session)) -> bool {
-    let sum = facts.sessions().find(|(index, _)| *index == it.0);
-    let sum = sum.and_then(|it| facts.within(it, &Role::StutterPerGb));
+fn is_shown<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> bool {
     let stalls = [Verdict::StallsAtAnySize, Verdict::StallsBySizeOrNot];
-    let is_told = |sum: Found<'_>| {
-        Side::of_estimate(sum, 0.0) == Side::Above
+    facts.within(it, &Role::StutterPerGb).is_some_and(|sum| {
+        sum.figure.interval.is_some_and(|interval| interval.low > 0.0)
             || sum.figure.verdict.as_ref().is_some_and(|verdict| stalls.contains(verdict))
-    };
-    sum.is_some_and(is_told)
+    })
 }
 
 /// The p99.9 of responses after deletions, beside that after placebos.
@@ -116,67 +171,82 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     let tail = facts.within(it, &Role::TailAfterDeletion)?;
     let placebo = facts.within(it, &Role::TailAfterPlacebo)?;
     let (long, limit) = (tail.value(), LONG_TRIM_S * 1e3);
-    let side = if long <= limit || long <= placebo.value() * TAIL_ALIKE {
-        Side::Below
-    } else if long > placebo.value() * TAIL_LONGER && is_shown(facts, it) {
-        Side::Above
-    } else {
-        Side::Unclear
+    let is_longer = long > placebo.value() * TAIL_LONGER && is_shown(facts, it);
+    let side = match Side::of_tail(long, limit) {
+        // As long without any deletion: what TRIM adds cannot be told, however little it seems.
+        Side::Above | Side::Close if !is_longer => Side::Unclear,
+        side => side,
     };
     let text = format!(
-        "after a deletion, 99.9 % of the accesses took at most {}, after a placebo {}: {} {}",
+        "after a deletion{}, 99.9 % of the accesses took at most {}, after a placebo {}: {} {}",
+        of_size(facts, it.1),
         tail.shown(),
         placebo.shown(),
         match side {
-            Side::Below => "not noticed, by the limit of",
-            Side::Unclear => "not clear, by the limit of",
+            Side::Below => "below the limit of",
+            Side::Close => "close to the limit of",
+            Side::Unclear => "what TRIM adds is not resolved at the limit of",
             Side::Above => "above the limit of",
         },
         quantity(LONG_TRIM_S, "s")
     );
-    let short = format!("p99.9 at deletions {}, else {}", tail.quantity(), placebo.quantity());
+    let short =
+        format!("p99.9 after deletions {}, after placebos {}", tail.quantity(), placebo.quantity());
     Some((side, Reason::new(text, &[tail, placebo]).in_short(short)))
+}
+
+/// ` of 128 MiB to 1 GiB`: what the deletions of a session were.
+fn of_size(facts: &Facts<'_>, session: &Session) -> String {
+    facts.deletion(session).map_or_else(String::new, |size| format!(" of up to {size}"))
 }
 
 /// The longest single response after a deletion: the limit is that of what people notice.
 fn worst_response<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     let worst = facts.within(it, &Role::WaitAfterDeletion)?;
     let placebo = facts.within(it, &Role::TailAfterPlacebo)?;
-    let is_long = Side::of_fact(worst, WAIT_S) == Side::Above
-        && worst.value() * 1e3 > placebo.value() * TAIL_LONGER;
-    let text = format!("after a deletion, the longest access took {}", worst.shown());
-    let (side, text) = match (is_long, is_shown(facts, it)) {
-        (false, _) => (Side::Below, text),
-        (true, true) => (Side::Above, format!("{text}: a wait of more than {WAIT_S} s is felt")),
-        (true, false) => (Side::Unclear, text),
+    let side = Side::of_single(worst.value(), WAIT_S);
+    let is_longer = worst.value() * 1e3 > placebo.value() * TAIL_LONGER && is_shown(facts, it);
+    let side = match side {
+        Side::Above | Side::Close if !is_longer => Side::Unclear,
+        side => side,
     };
-    let figures: &[Found<'_>] = if is_long { &[worst, placebo] } else { &[worst] };
+    let end = match side {
+        Side::Above => format!(": a wait of more than {WAIT_S} s is felt"),
+        Side::Close => format!(": close to {WAIT_S} s, from which on a wait is felt"),
+        _ => String::new(),
+    };
+    let (title, shown) = (&worst.figure.title, worst.shown());
+    let text = format!("after deletions, {title}: {shown}{end}");
+    let figures: &[Found<'_>] = if side == Side::Below { &[worst] } else { &[worst, placebo] };
     let short = format!("longest wait after a deletion {}", worst.shown());
     Some((side, Reason::new(text, figures).in_short(short)))
 }
 
-/// For what share of a day accesses are overdue. Only above: overdue time misses short stops.
-fn overdue<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
-    let found = facts.within(it, &Role::OverduePerGb)?;
-    if Side::of_estimate(found, overdue_limit()) != Side::Above {
-        return None;
-    }
-    let text = format!(
-        "accesses are overdue for {} deleted: at {DELETED_GB_A_DAY} GB a day for more than {} % \
-         of the time",
-        found.shown(),
-        quantity(OVERDUE_SHARE * 1e2, "")
-    );
-    let short = format!("overdue for {} deleted", found.shown());
-    Some((Side::Above, Reason::new(text, &[found]).in_short(short)))
+/// For how long one deletion of the stated size slows others in all: by the sum of delays, and by
+/// the time during which accesses are overdue. Only above: short waits can be noticed, too.
+fn in_all<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
+    let size = facts.deletion(it.1)?;
+    let gigabytes = size.0 as f64 / 1e9;
+    let of = |role: Role, what: &str| {
+        let found = facts.within(it, &role).filter(|found| found.figure.interval.is_some())?;
+        let side = Side::of_estimate(found, IN_ALL_S / gigabytes);
+        let took = quantity(found.value() * gigabytes, "s");
+        let text = format!("a deletion of {size} {what} {took} in all ({})", found.shown());
+        let short = format!("a deletion of {size} {what} {took} in all");
+        (side != Side::Below).then(|| (side, Reason::new(text, &[found]).in_short(short)))
+    };
+    let signs = [
+        of(Role::StutterPerGb, "delays others by"),
+        of(Role::OverduePerGb, "makes others overdue for"),
+    ];
+    let mut signs: Vec<Sign> = signs.into_iter().flatten().collect();
+    signs.sort_by_key(|(side, _)| match side {
+        Side::Above => 0,
+        Side::Unclear => 1,
+        _ => 2,
+    });
+    signs.into_iter().next()
 }
-
-/// The overdue time of a GB from which on it is more than its share of a day, s/GB.
-fn overdue_limit() -> f64 {
-    OVERDUE_SHARE * DAY_S / DELETED_GB_A_DAY
-}
-
-const DAY_S: f64 = 86_400.0;
 
 /// How long reads and writes wait during TRIMs. There is no such load without TRIMs to compare
 /// with, so a long wait counts only if a single TRIM takes long, too.
@@ -184,13 +254,14 @@ fn waits(facts: &Facts<'_>) -> Option<Sign> {
     let longest = facts.worst(&Role::WaitBesideTrim)?;
     let text = format!("the longest read or write beside TRIMs took {}", longest.shown());
     let short = format!("longest wait beside TRIMs {}", longest.shown());
-    if Side::of_fact(longest, WAIT_S) == Side::Below {
-        return Some((Side::Below, Reason::new(text, &[longest]).in_short(short)));
+    let side = Side::of_single(longest.value(), WAIT_S);
+    if side == Side::Below {
+        return Some((side, Reason::new(text, &[longest]).in_short(short)));
     }
     let trim = facts.worst(&Role::TrimLatency)?;
     let text = format!("{text}; one TRIM takes {}", trim.shown());
     let is_long = trim.value() / 1e3 > LONG_TRIM_S;
-    is_long.then(|| (Side::Above, Reason::new(text, &[longest, trim]).in_short(short)))
+    is_long.then(|| (side, Reason::new(text, &[longest, trim]).in_short(short)))
 }
 
 /// How much mounting with `discard` slows a load of small files.
@@ -219,9 +290,9 @@ fn files(facts: &Facts<'_>) -> Vec<Sign> {
 fn storm(facts: &Facts<'_>) -> Option<Sign> {
     let found = facts.worst(&Role::StallAfterDeletion)?;
     let text = format!("after a mass deletion the next job stood still for {}", found.shown());
-    let is_long = Side::of_fact(found, STORM_STALL_S) == Side::Above;
+    let side = Side::of_single(found.value(), STORM_STALL_S);
     let short = format!("stands still for {} after a deletion", found.shown());
-    is_long.then(|| (Side::Above, Reason::new(text, &[found]).in_short(short)))
+    (side != Side::Below).then(|| (side, Reason::new(text, &[found]).in_short(short)))
 }
 
 /// Whether a job runs at less than half its pace after a TRIM, for longer than a pause that
@@ -234,9 +305,10 @@ fn settling(facts: &Facts<'_>) -> Option<Sign> {
         time.shown(),
         pace.quantity()
     );
-    let is_felt = time.value() > STORM_STALL_S && pace.value() < 0.5;
+    let side = Side::of_single(time.value(), STORM_STALL_S);
     let short = format!("slower for {} after a TRIM", time.shown());
-    is_felt.then(|| (Side::Above, Reason::new(text, &[time, pace]).in_short(short)))
+    let is_felt = side != Side::Below && pace.value() < 0.5;
+    is_felt.then(|| (side, Reason::new(text, &[time, pace]).in_short(short)))
 }
 
 /// Whether a trace completes fewer writes with its TRIMs, even in its best window.
@@ -264,7 +336,7 @@ pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     let wait = facts.worst(&Role::WaitAfterDeletion);
     let wait = wait.or_else(|| facts.worst(&Role::WaitBesideTrim));
     words.push(format!("a single wait of more than {WAIT_S} s{}", here(wait)));
-    words.extend(a_day(facts));
+    words.extend(larger(facts));
     if let Some(wait) = wait.filter(|wait| wait.value() > 0.001) {
         words.push(format!(
             "a load to which a wait of {} is too long: then trim once a week",
@@ -274,17 +346,16 @@ pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     words
 }
 
-/// How much may be deleted a day so that accesses are overdue for no more than their share of it.
-fn a_day(facts: &Facts<'_>) -> Option<String> {
-    let overdue = facts.worst(&Role::OverduePerGb)?;
-    let surely = Side::of_estimate(overdue, 0.0) == Side::Above;
-    let amount = OVERDUE_SHARE * DAY_S / overdue.value();
+/// From which size on one deletion delays others by more than is noticed.
+fn larger(facts: &Facts<'_>) -> Option<String> {
+    let sum = facts.worst(&Role::StutterPerGb)?;
+    let surely = sum.figure.interval.is_some_and(|interval| interval.low > 0.0);
+    let amount = Bytes((IN_ALL_S / sum.value() * 1e9) as u64);
     surely.then(|| {
         format!(
-            "deletions of more than {} a day, from which on accesses are overdue for {} % of the \
-             time",
-            quantity(amount, "GB"),
-            quantity(OVERDUE_SHARE * 1e2, "")
+            "single deletions of more than {}, from which on others are delayed by more than \
+             {IN_ALL_S} s in all",
+            quantity(amount.0 as f64 / 1e9, "GB")
         )
     })
 }

@@ -1,9 +1,8 @@
 //! The figures of the sessions, and whether TRIM reaches the drive.
 
-use trimbench_core::Caveat;
+use trimbench_core::{Bytes, Caveat};
 
 use super::Reason;
-use super::benefit::Benefit;
 use crate::metric::Direction;
 use crate::record::{Figure, Session};
 use crate::role::Role;
@@ -24,6 +23,8 @@ pub(super) struct Facts<'a> {
     sessions: Vec<(usize, &'a Session)>,
     all: Vec<(usize, &'a Session)>,
     trust: Trust,
+    /// The size of the deletion that the user asks about.
+    deletes: Option<Bytes>,
 }
 
 /// A figure, and where it stands.
@@ -115,10 +116,28 @@ pub(super) fn doubtful(sessions: &[&Session]) -> Vec<String> {
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn new(sessions: &[&'a Session], trust: Trust) -> Self {
+    pub(super) fn new(sessions: &[&'a Session], trust: Trust, deletes: Option<Bytes>) -> Self {
         let all: Vec<(usize, &Session)> = sessions.iter().copied().enumerate().collect();
         let sessions = all.iter().copied().filter(|(_, it)| says_something(it)).collect();
-        Self { sessions, all, trust }
+        Self { sessions, all, trust, deletes }
+    }
+
+    /// The size of one deletion, by which its cost is judged: what the user asks about, and else
+    /// the largest that the session measured. `None` if it deletes nothing of a stated size.
+    pub(super) fn deletion(&self, session: &Session) -> Option<Bytes> {
+        let key = match session.plan.method.as_str() {
+            "delete-stall" => "sizes",
+            "policy" | "kernels" => "file-sizes",
+            _ => return None,
+        };
+        let sizes = session.plan.options.get(key)?.split(',');
+        let largest = sizes.filter_map(|size| size.trim().parse().ok()).max();
+        if key == "sizes" { self.deletes.or(largest) } else { largest }
+    }
+
+    /// Whether a session of this method ran here, whatever became of its figures.
+    pub(super) fn ran(&self, method: &str) -> bool {
+        self.sessions.iter().any(|(_, session)| session.plan.method == method)
     }
 
     /// Whether a figure has this role, valid or not.
@@ -214,35 +233,5 @@ impl<'a> Facts<'a> {
             let text = "the filesystem is mounted without `discard`, so that deletions sent none";
             Reason::new(text, &[]).in_short("mounted without `discard`: nothing was trimmed")
         })
-    }
-
-    /// Why TRIM seems not to reach the drive; `None` if it may. A gain shows that it did.
-    pub(super) fn unreached(&self, benefit: &Benefit) -> Vec<Reason> {
-        let mut because = Vec::new();
-        for (_, session) in self.sessions() {
-            if session.caveats.iter().any(|id| id == Caveat::NoDiscard.id()) {
-                let text = "files were deleted, and no discard was seen at the device";
-                because.push(Reason::new(text, &[]));
-            }
-        }
-        if matches!(benefit, Benefit::Some(_)) {
-            return because;
-        }
-        if let Benefit::NoEffect(found) = benefit {
-            because.extend(found.iter().cloned());
-        }
-        let kept = self.worst(&Role::OldDataRead);
-        let broken = self.worst(&Role::PromiseBroken);
-        if let (Some(kept), Some(broken)) = (kept, broken)
-            && kept.value() >= 100.0
-            && broken.value() > 0.0
-        {
-            let text = format!(
-                "all trimmed blocks still read as before, {} of them against the drive's promise",
-                broken.figure.shown().number
-            );
-            because.push(Reason::new(text, &[kept, broken]));
-        }
-        because
     }
 }

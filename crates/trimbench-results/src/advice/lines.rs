@@ -68,7 +68,7 @@ pub fn lines_to_type(action: &Action) -> Vec<LineToType> {
                 "cryptsetup refresh --allow-discards --persistent NAME",
             ),
         ],
-        Action::Unknown => Vec::new(),
+        Action::EitherWillDo | Action::Unknown => Vec::new(),
     }
 }
 

@@ -20,6 +20,9 @@ pub struct AdviceCard {
     pub bytes: Option<u64>,
     /// The answer in a line.
     pub title: String,
+    /// The facts that it follows from; none in records of before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<CardFact>,
     /// The lines to type for it.
     pub lines: Vec<CardLine>,
     /// The reasons, the most important first.
@@ -34,6 +37,17 @@ pub struct AdviceCard {
     pub agreement: Vec<String>,
     /// The highest rate of deletion as settings of programs that pace their deletions.
     pub paced: Vec<String>,
+}
+
+/// A fact that the answer follows from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardFact {
+    /// The question: `TRIM reaches the drive`.
+    pub question: String,
+    /// `yes`, `no`, `close` or `unknown`.
+    pub known: String,
+    /// The figure that says so, in a few words; empty where there is none.
+    pub by: String,
 }
 
 /// A line to type.

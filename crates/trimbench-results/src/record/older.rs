@@ -25,6 +25,8 @@ pub(super) fn upgrade(session: &mut Session, schema: u64) {
             figure.verdict = Some(Verdict::from_words(words));
         }
     }
+    // In records of before, what invalidated a step was on some of its figures only.
+    session.carry_caveats();
 }
 
 /// By unit.

@@ -164,6 +164,7 @@ impl<'a> Recorder<'a> {
 fn put_found(session: &mut SessionRecord, found: MethodResult) {
     session.steps = found.steps;
     session.figures = found.figures;
+    session.carry_caveats();
     found.caveats.into_iter().for_each(|caveat| session.caveat(caveat));
     let is_virtual = session.target.clock == "virtual";
     session.trace_hash = is_virtual.then(|| format!("{:016x}", found.trace_hash));

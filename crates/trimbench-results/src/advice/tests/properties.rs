@@ -65,7 +65,73 @@ fn any_sessions() -> impl Strategy<Value = Vec<Session>> {
     parts.prop_map(|(a, b, c, d, e, f, g)| [a, b, c, d, e, f, g].into_iter().flatten().collect())
 }
 
+/// The same sessions with a step for each figure, on which that figure rests, and one on which the
+/// figures rest that name none.
+fn with_steps(mut sessions: Vec<Session>) -> Vec<Session> {
+    for session in &mut sessions {
+        session.steps.push(Step::new("all", "delete"));
+        for (index, figure) in session.figures.iter_mut().enumerate() {
+            let step = Step::new(format!("step-{index}"), "delete");
+            if index % 3 != 0 {
+                figure.rests_on([&step]);
+            }
+            session.steps.push(step);
+        }
+    }
+    sessions
+}
+
 proptest! {
+    /// What invalidates a step invalidates what rests on it, wherever it is planted: no
+    /// recommendation names an invalid figure, and each is as without the invalid figures.
+    #[test]
+    fn no_recommendation_rests_on_an_invalid_step(
+        sessions in any_sessions(),
+        at in any::<prop::sample::Index>(),
+        which in proptest::collection::vec(any::<prop::sample::Index>(), 1..4),
+        how in any::<prop::sample::Index>(),
+    ) {
+        prop_assume!(!sessions.is_empty());
+        let mut spoiled = with_steps(sessions);
+        let index = at.index(spoiled.len());
+        let invalidating = [
+            Caveat::DiscardsIncomplete,
+            Caveat::NoDiscard,
+            Caveat::WindowTooShort,
+            Caveat::LateSchedule,
+            Caveat::Paused,
+            Caveat::CommandsMerged,
+            Caveat::CacheSwallowed,
+            Caveat::TargetGone,
+            Caveat::BelowResolution,
+        ];
+        let caveat = invalidating[how.index(invalidating.len())];
+        let session = &mut spoiled[index];
+        for step in &which {
+            let step = step.index(session.steps.len());
+            session.steps[step].caveat(caveat);
+        }
+        // As a session that ends, and a record that is read.
+        session.carry_caveats();
+        let read = crate::testing::record(spoiled.clone());
+        let read = RunRecord::from_json(&read.to_json()).unwrap().sessions;
+        prop_assert_eq!(&read, &spoiled);
+        let session = &spoiled[index];
+        for step in session.steps.iter().filter(|step| !step.caveats.is_empty()) {
+            for figure in &session.figures {
+                let rests = figure.steps.is_empty() || figure.steps.contains(&step.id);
+                prop_assert!(!rests || !session.believes(figure), "{}", figure.id);
+            }
+        }
+        let card = advice(&spoiled);
+        if card.action.is_recommendation() {
+            for (session, id) in card.because.iter().flat_map(|reason| &reason.figures) {
+                let session = &spoiled[*session];
+                prop_assert!(session.believes(session.figure(id).unwrap()), "{card:#?}");
+            }
+        }
+    }
+
     #[test]
     fn an_invalid_figure_turns_no_answer_into_a_recommendation(
         sessions in any_sessions(),

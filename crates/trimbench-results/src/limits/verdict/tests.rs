@@ -83,6 +83,7 @@ fn ids_are_unique_and_as_in_the_record() {
         Action::MountWithDiscard,
         Action::WeeklyFstrim,
         Action::SmallerDiscardMax { bytes: 1 },
+        Action::EitherWillDo,
         Action::TrimDoesNotReach,
         Action::DoNotTrim,
         Action::NothingToGain,
