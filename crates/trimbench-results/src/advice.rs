@@ -530,10 +530,12 @@ fn not_measured(facts: &Facts<'_>, target: &Target<'_>) -> Vec<String> {
         };
         missing.push(match (ran.as_slice(), other.as_slice()) {
             ([], other) => format!("{question} ({})", list(other)),
-            (ran, []) => format!("{question}: the figures of {} do not say", list(ran)),
-            (ran, other) => {
-                format!("{question}: the figures of {} do not say; ask {}", list(ran), list(other))
-            }
+            (ran, []) => format!("{question}: the valid figures of {} do not say", list(ran)),
+            (ran, other) => format!(
+                "{question}: the valid figures of {} do not say; run {}",
+                list(ran),
+                list(other)
+            ),
         });
     };
     if target.cost.fact.known == Known::Unknown {
