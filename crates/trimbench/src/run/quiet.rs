@@ -78,8 +78,8 @@ fn note(record: &mut SessionRecord, text: String) {
     record.environment_before.insert(KEY.to_owned(), text);
 }
 
-/// Looks once, and again as long as the target is busy and another look ends within `wait`; `None`
-/// if the user wants to stop. `told` is told what is waited for.
+/// Looks once, and again as long as the target is busy and as many looks as fit into `wait` are not
+/// over; `None` if the user wants to stop. `told` is told what is waited for.
 fn looks(
     wait: Nanos,
     mut look: impl FnMut() -> Option<LoadSeen>,
@@ -87,18 +87,20 @@ fn looks(
     mut told: impl FnMut(&str),
 ) -> Option<Looked> {
     let begun = now();
+    let mut more = (wait.0 / WINDOW.0).saturating_sub(1);
     let mut idle_median: Option<Nanos> = None;
     loop {
         let last = look()?;
         let quietness = judge(&last, idle_median);
         let took = now().saturating_sub(begun);
         let load = match &quietness {
-            Quietness::Busy(load) if took + WINDOW <= wait => load,
+            Quietness::Busy(load) if more > 0 => load,
             _ => return Some(Looked { last, quietness, took }),
         };
         let left = rough_span(wait.saturating_sub(took));
         told(&format!("waiting up to {left} for quiet: {load}"));
         let median = last.reads.map(|reads| reads.median);
+        more -= 1;
         idle_median = idle_median.into_iter().chain(median).min();
     }
 }
