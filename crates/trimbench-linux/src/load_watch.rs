@@ -132,10 +132,10 @@ impl LoadWatch {
                 reads.failed = node.read(rng.below(node.places), buffer).is_err();
                 let took = MonotonicClock::monotonic().saturating_sub(begun);
                 let waited = waits.total().saturating_sub(waited);
-                reads.total = reads.total + took;
+                reads.total += took;
                 reads.times.push(took.saturating_sub(waited));
             }
-            next = next + READ_EVERY;
+            next += READ_EVERY;
             pause(next.min(end).saturating_sub(MonotonicClock::monotonic()));
         }
         Some(reads)
