@@ -87,6 +87,9 @@ impl Tool {
     pub fn command(&self, folder: &Path, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(arguments).current_dir(folder);
+        // Other load is there: other tests.
+        let is_run = arguments.first().is_some_and(|first| first.as_ref() == "run");
+        command.args(is_run.then_some(["--quiet-wait", "0s"]).into_iter().flatten());
         command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
         command
     }

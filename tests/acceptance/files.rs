@@ -19,6 +19,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use super::Context;
+use super::runs::UNLOOKED;
 
 /// Parameters of PostMark: a name, and what differs from the program's own, as the options of the
 /// method `postmark`.
@@ -49,7 +50,8 @@ impl Set {
     /// Ours, `repetitions` times, with its record in the raw output.
     fn ours(&self, context: &Context<'_>, directory: &Path, repetitions: u32) -> Result<Command> {
         let mut command = context.trimbench(&["run", "postmark", "--target"])?;
-        command.arg(directory).arg("--set").arg(format!("repetitions={repetitions}"));
+        command.arg(directory).args(UNLOOKED);
+        command.arg("--set").arg(format!("repetitions={repetitions}"));
         for (key, _, own) in NAMES {
             command.arg("--set").arg(format!("{key}={}", self.value(key).unwrap_or(own)));
         }

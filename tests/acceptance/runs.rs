@@ -18,6 +18,9 @@ use crate::{LoopDevice, kept_record};
 /// A temporary folder is called so, and then something that is not there yet.
 const PREFIX: &str = "trimbench-evidence-";
 
+/// What keeps a run from looking for other load, which is there: other claims and tests.
+pub(super) const UNLOOKED: [&str; 2] = ["--quiet-wait", "0s"];
+
 impl Context<'_> {
     /// A run of a method on a target, with these options (`key=value`).
     pub(super) fn run(
@@ -27,7 +30,10 @@ impl Context<'_> {
         options: &[&str],
     ) -> Result<Command> {
         let mut command = self.trimbench(&["run", method, "--target"])?;
-        command.arg(target);
+        command.arg(target.as_ref());
+        if is_real(target.as_ref()) {
+            command.args(UNLOOKED);
+        }
         for option in options {
             command.args(["--set", option]);
         }
@@ -84,6 +90,11 @@ impl Context<'_> {
         self.alias(Path::new(device.node()), "$LOOP_DEVICE");
         Ok(device)
     }
+}
+
+/// Whether a target is more than a model.
+fn is_real(target: &OsStr) -> bool {
+    !target.to_string_lossy().contains("sim:")
 }
 
 /// A run of one session, to be read.

@@ -94,7 +94,9 @@ pub fn exit_codes() -> String {
     }
     page.push_str(
         "\nAfter 4 and 130 the results are kept: `trimbench report DIR` reads them, and\n\
-         `trimbench run --resume DIR` continues an interrupted run.\n",
+         `trimbench run --resume DIR` continues an interrupted run.\n\n\
+         A real target that others use for longer than `--quiet-wait` ends a run with 3; what was\n\
+         measured before is kept, too. With `--busy-ok` the run goes on, and ends with 4.\n",
     );
     page
 }

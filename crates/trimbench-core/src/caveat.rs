@@ -58,6 +58,9 @@ caveats! {
     OtherLoad "other-load":
         "something else used the device during the measurement"
         => "stop other work on this disk and run again";
+    BusyTarget "busy-target":
+        "the target was busy with something else before or while it was measured"
+        => "stop other work on this disk and run again; `--quiet-wait 10min` waits longer for that";
     ByReadingOnly "by-reading-only":
         "the filesystem's model follows its source code; no running kernel was compared with it"
         => "take ext4, XFS or btrfs, whose models were compared, or measure the real filesystem";
@@ -181,6 +184,7 @@ impl Caveat {
                 | Self::CommandsMerged
                 | Self::CacheSwallowed
                 | Self::Overloaded
+                | Self::BusyTarget
                 | Self::TargetChanged
                 | Self::TargetGone
                 | Self::FasterThanPlacebo

@@ -6,7 +6,8 @@ pub const DONE: u8 = 0;
 pub const LIMIT_FAILED: u8 = 1;
 /// The command line or a configuration file is wrong; nothing was measured.
 pub const USAGE: u8 = 2;
-/// The target is unsuitable or was refused: no permission, no discard, not enough room, not named.
+/// The target is unsuitable or was refused: no permission, no discard, not enough room, not named,
+/// in use by others.
 pub const TARGET: u8 = 3;
 /// A run finished but is invalid (noisy, throttled, discards missing); results are kept, marked. Of
 /// a record that is read: it is invalid, or its run did not complete.

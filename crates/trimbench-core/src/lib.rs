@@ -21,6 +21,7 @@ pub mod issuer;
 pub mod layers;
 pub mod nearest;
 mod opened;
+mod others;
 pub mod provision;
 pub mod rng;
 pub mod settings;
@@ -47,6 +48,7 @@ pub use file_order::FileOrder;
 pub use issuer::{Ext4Era, IssueDepth, Issuer, IssuerRule, Sender};
 pub use layers::{BlockRequest, CallerWait};
 pub use opened::Opened;
+pub use others::{DevicesUse, LoadSeen, ReadTimes};
 pub use provision::{
     Account, DiscardMode, FORMER_POLICIES, Files, FilesystemSpec, PolicyAccount, ProvisionError,
     Provisioner,

@@ -7,9 +7,10 @@ use trimbench_core::settings::{
     FromSettings as _, IfUnset, SettingError, Values, one_of, optional, parsed, within,
 };
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Caveat, settings};
+use trimbench_core::{Bytes, Caveat, DrainRule, settings};
 use trimbench_linux::{
     CacheControl, FilesystemKind, Inspection, MakeError, MakeOptions, MkfsProvisioner,
+    MountDiscard, drain_rule,
 };
 
 use crate::description::Description;
@@ -85,6 +86,13 @@ impl RealSpec {
     /// The device or image file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// When the discards of a deletion are over on such a filesystem, mounted with `discard`, and
+    /// its name.
+    pub(crate) fn drain(&self) -> (DrainRule, String) {
+        let name = self.kind.id();
+        (drain_rule(name, MountDiscard::AtCommit), name.to_owned())
     }
 
     /// Claims the device or image file. Nothing has been overwritten yet.

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 use trimbench_core::nearest::nearest;
 use trimbench_core::text::{from_text, to_text};
-use trimbench_core::{Bytes, Provisioner};
+use trimbench_core::{Bytes, DrainRule, Provisioner};
 use trimbench_fs::FsKind;
-use trimbench_linux::FilesystemKind;
+use trimbench_linux::{FilesystemKind, LoadWatch, drain_of};
 use trimbench_ssd::BUILT_IN;
 
 use crate::description::Provisioned;
@@ -111,17 +111,37 @@ impl TargetSpec {
 
     /// Whether a path is on the filesystem that holds the directory or the image file.
     pub fn shares_filesystem_with(&self, path: &Path) -> bool {
-        let own = match self {
-            Self::Directory(path) | Self::Device(path) => path,
-            Self::Real(spec) => spec.path(),
-            Self::Scratch(spec) => spec.directory(),
-            Self::Emulated(_) | Self::Modelled(_) | Self::Pool(_) => return false,
-        };
+        let Some(own) = self.place() else { return false };
         let filesystem = |path: &Path| {
             let metadata = std::fs::metadata(path).ok()?;
             (metadata.is_dir() || metadata.is_file()).then(|| metadata.dev())
         };
         filesystem(own).is_some_and(|own| filesystem(path) == Some(own))
+    }
+
+    /// Looks at what others do with the storage below it; `None` for models, which nobody else has.
+    pub fn load_watch(&self) -> Option<LoadWatch> {
+        Some(LoadWatch::of(self.place()?))
+    }
+
+    /// When the discards of a deletion are over, on a filesystem that discards what is deleted, with
+    /// a name for it; `None` elsewhere, and of models.
+    pub fn drain(&self) -> Option<(DrainRule, String)> {
+        match self {
+            Self::Directory(path) => drain_of(path),
+            Self::Real(spec) => Some(spec.drain()),
+            _ => None,
+        }
+    }
+
+    /// The path that it is, or lies at; `None` for models.
+    fn place(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(path) | Self::Device(path) => Some(path),
+            Self::Real(spec) => Some(spec.path()),
+            Self::Scratch(spec) => Some(spec.directory()),
+            Self::Emulated(_) | Self::Modelled(_) | Self::Pool(_) => None,
+        }
     }
 
     /// The emulated drive that it is, or stands on.

@@ -14,6 +14,7 @@ pub mod other_load;
 pub mod own_pauses;
 pub mod pattern;
 pub mod phase;
+pub mod quiet;
 pub mod rounds;
 pub mod runner;
 pub mod series;
@@ -38,13 +39,15 @@ pub use churn::{Churn, ChurnFiles};
 pub use device_runner::{DeviceRunner, Shape, unobserved};
 pub use drain::{Discards, SCRATCH_LENGTH, Scratch};
 pub use method::{
-    ASSUMED_RATE, Demand, Findings, KeepFailed, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodResult, MethodSession, Monitor, NEEDS_A_DEVICE, NEEDS_A_DIRECTORY, Preset,
-    ResolvedMethod, SessionContext, Stage, check_fit, is_virtual, read_method, run,
+    ASSUMED_RATE, Demand, DiscardWaits, Findings, KeepFailed, Method, MethodDefinition,
+    MethodError, MethodInfo, MethodResult, MethodSession, Monitor, NEEDS_A_DEVICE,
+    NEEDS_A_DIRECTORY, Preset, ResolvedMethod, SessionContext, Stage, check_fit, is_virtual,
+    read_method, run,
 };
-pub use other_load::{NOTICED, OtherLoad};
+pub use other_load::{NOTICED, OtherLoad, is_spoiled_by_others};
 pub use pattern::{Pattern, Zones};
 pub use phase::{Phase, PhaseRunner, Planned};
+pub use quiet::{LoadOfOthers, Quietness};
 pub use rounds::{Load, LoadLength, RoundLength, Rounds};
 pub use runner::{
     HUNG_AFTER, Observer, RunError, Runner, Sample, Several, Single, Streams, UntilFailure,

@@ -8,7 +8,7 @@ use std::fmt;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings, PRESETS, Setting, SettingError, Values};
-use trimbench_core::{Bytes, Capabilities, Caveat, Clock, Nanos, Opened, Target};
+use trimbench_core::{Bytes, Capabilities, Caveat, Clock, DrainRule, Nanos, Opened, Target};
 use trimbench_results::{Chart, Figure, LabelledSession, Metric, Step};
 use trimbench_trace::Traces;
 
@@ -179,6 +179,12 @@ pub trait Method: fmt::Debug + Send + Sync {
         self.demand(capacity, rate)
     }
 
+    /// Its waits for the discards of what it deletes, on files whose discards are over by this rule;
+    /// `made`: on filesystems that are made for it.
+    fn discard_waits(&self, _rule: &DrainRule, _made: bool) -> DiscardWaits {
+        DiscardWaits::default()
+    }
+
     /// Whether the target fits, from what it says of itself; the error says why not, and what
     /// would.
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String>;
@@ -248,6 +254,27 @@ pub struct Demand {
     pub written: Bytes,
     /// How long it takes on the target's clock, roughly.
     pub time: Nanos,
+}
+
+/// Waits of a method for discards, known before it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiscardWaits {
+    /// After so many deletions it waits.
+    pub deletions: u64,
+    /// For so long after each, where nobody else discards; what [`Demand`] counts is left out.
+    pub each: Nanos,
+}
+
+impl DiscardWaits {
+    /// After so many deletions, each until its discards may have begun and no more come.
+    pub fn after(deletions: u64, rule: &DrainRule) -> Self {
+        Self { deletions, each: rule.latest_start + rule.quiet }
+    }
+
+    /// All together.
+    pub fn total(self) -> Nanos {
+        self.each.times(self.deletions)
+    }
 }
 
 /// What a method found.

@@ -4,9 +4,11 @@
 //! its rows again. Measured on Linux 6.18.44 with 250 ticks a second, on loop devices over sparse
 //! images on ext4, with files written past the page cache.
 
+use std::path::Path;
+
 use trimbench_core::{DrainRule, ForceDiscards, Nanos};
 
-use crate::mounts::Mount;
+use crate::mounts::{Mount, mount_of};
 
 #[cfg(test)]
 mod tests;
@@ -156,8 +158,22 @@ impl FilesystemDrain {
     }
 }
 
+/// The rule for what is deleted below a path, and a name for its filesystem; `None` where deletions
+/// send no discards, or the mount is not known.
+pub fn drain_of(path: &Path) -> Option<(DrainRule, String)> {
+    let mount = mount_of(path).ok()?;
+    let way = MountDiscard::of(&mount);
+    let rule = drain_rule(&mount.filesystem, way);
+    let option = match way {
+        MountDiscard::Off => return None,
+        MountDiscard::AtCommit => "discard",
+        MountDiscard::Deferred => "discard=async",
+    };
+    Some((rule, format!("{} mounted with `{option}`", mount.filesystem)))
+}
+
 /// The rule for a filesystem of this type (`ext4`) mounted like this.
-pub(crate) fn drain_rule(filesystem: &str, mount: MountDiscard) -> DrainRule {
+pub fn drain_rule(filesystem: &str, mount: MountDiscard) -> DrainRule {
     let fits = |row: &&FilesystemDrain| {
         let is_type = row.types.is_empty() || row.types.contains(&filesystem);
         is_type && row.mount.is_none_or(|wanted| wanted == mount)

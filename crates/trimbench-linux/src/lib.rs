@@ -7,7 +7,8 @@
 //! directory of its own on a mounted filesystem, and sees the requests of the devices below through
 //! block tracepoints; [`Recorder`] records the commands of a device in the same way;
 //! [`environment`] describes the machine and the storage stack; [`passthrough`] sends drive
-//! commands past the block layer; [`PauseWatch`] notices when this process does not run;
+//! commands past the block layer; [`PauseWatch`] notices when this process does not run, and
+//! [`LoadWatch`] what others do with the storage below a target;
 //! [`OutputDirectory`] and [`OutputPlace`] write every file of the program; [`wall_time_unix`]
 //! dates them.
 //!
@@ -23,6 +24,7 @@ mod drain;
 mod errno;
 mod inspect;
 mod ioctl;
+mod load_watch;
 mod memory;
 mod mkfs;
 mod mounts;
@@ -50,9 +52,10 @@ pub use clock::{monotonic_time, wall_time_unix};
 pub use directory::{
     DirectoryDiscardPath, DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle,
 };
-pub use drain::{DRAIN_RULES, FilesystemDrain, MountDiscard};
+pub use drain::{DRAIN_RULES, FilesystemDrain, MountDiscard, drain_of, drain_rule};
 pub use inspect::environment;
 pub use ioctl::ignore_file_size_signal;
+pub use load_watch::LoadWatch;
 pub use memory::{available_memory, stack_limit};
 pub use mkfs::{
     CacheControl, FilesystemKind, MakeError, MakeOptions, MemoryLimit, MkfsProvisioner,

@@ -45,6 +45,9 @@ const TICK: Nanos = Nanos::from_millis(10);
 /// microseconds on any machine.
 const NOTICED: Nanos = Nanos::from_millis(2);
 
+/// Of the thread that opens it.
+const SCHEDSTAT: &str = "/proc/thread-self/schedstat";
+
 /// Watches this process, and the thread that made it, until it is dropped.
 #[derive(Debug)]
 pub struct PauseWatch {
@@ -82,7 +85,7 @@ struct Turns {
 impl PauseWatch {
     /// Watches from now on. An error if there can be no thread for it.
     pub fn start() -> io::Result<Self> {
-        let schedstat = File::open("/proc/thread-self/schedstat").ok();
+        let schedstat = File::open(SCHEDSTAT).ok();
         let tally = Mutex::new(Tally::new(time_with_sleep(), turns(schedstat.as_ref())));
         let shared = Arc::new(Shared { schedstat, tally, ending: AtomicBool::new(false) });
         let watch = {
@@ -156,6 +159,21 @@ impl Tally {
         let Self { begun, longest, total, .. } = *self;
         (self.begun, self.longest, self.total) = (now, Nanos::ZERO, Nanos::ZERO);
         OwnPauses { watched: now.saturating_sub(begun), longest, total }
+    }
+}
+
+/// For how long the thread that made it has waited for a processor.
+#[derive(Debug)]
+pub(crate) struct ProcessorWaits(Option<File>);
+
+impl ProcessorWaits {
+    pub(crate) fn of_this_thread() -> Self {
+        Self(File::open(SCHEDSTAT).ok())
+    }
+
+    /// Up to now; zero where the kernel does not say.
+    pub(crate) fn total(&self) -> Nanos {
+        turns(self.0.as_ref()).waited
     }
 }
 

@@ -25,12 +25,12 @@ pub use subject::{DeviceSubject, DirectorySubject, Groups, StallSubject};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;
-use trimbench_core::{Bytes, Capabilities, Medium, Opened, Support};
+use trimbench_core::{Bytes, Capabilities, DrainRule, Medium, Opened, Support};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, check_fit,
-    read_method,
+    Demand, DiscardWaits, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, check_fit, read_method,
 };
 
 impl MethodDefinition for DeleteStall {
@@ -61,6 +61,10 @@ impl Method for DeleteStall {
             written: self.written() + self.load_written() + self.searched(),
             time: self.estimate(rate) + self.search_time(rate),
         }
+    }
+
+    fn discard_waits(&self, rule: &DrainRule, _: bool) -> DiscardWaits {
+        self.waits(rule)
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {

@@ -22,12 +22,12 @@ pub use scene::StormPhase;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;
-use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
+use trimbench_core::{Bytes, Capabilities, DrainRule, Medium, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
-    NEEDS_A_DIRECTORY, check_fit, read_method,
+    Demand, DiscardWaits, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
 };
 
 impl MethodDefinition for DeleteStorm {
@@ -64,6 +64,12 @@ impl Method for DeleteStorm {
             moved += round * f64::from(u8::from(reads) + u8::from(writes));
         }
         Demand { written: Bytes(written), time: Nanos::from_seconds(moved / rate as f64) }
+    }
+
+    fn discard_waits(&self, rule: &DrainRule, _: bool) -> DiscardWaits {
+        let phases = StormPhase::all(self.rewrite);
+        let waits = phases.iter().filter(|phase| phase.waits_for_discards()).count();
+        DiscardWaits::after(waits as u64, rule)
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {

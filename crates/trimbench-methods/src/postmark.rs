@@ -29,13 +29,13 @@ use std::fmt::Write as _;
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;
 use trimbench_core::units::rounded;
-use trimbench_core::{Bytes, Capabilities, Medium, Nanos, Opened};
+use trimbench_core::{Bytes, Capabilities, DrainRule, Medium, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use generator::{NUMBER_MAX, SIZE_MAX};
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
-    NEEDS_A_DIRECTORY, check_fit, read_method,
+    Demand, DiscardWaits, Findings, Method, MethodDefinition, MethodError, MethodInfo,
+    MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
 };
 
 /// What an operation is assumed to take beside its data, in estimates.
@@ -97,6 +97,12 @@ impl Method for Postmark {
             written: Bytes(counts.bytes_written.saturating_mul(repetitions)),
             time: once.times(repetitions),
         }
+    }
+
+    fn discard_waits(&self, rule: &DrainRule, made: bool) -> DiscardWaits {
+        let discarding = self.variants.iter().filter(|variant| variant.discard).count();
+        let once = if made { discarding as u64 } else { 1 };
+        DiscardWaits::after(once * u64::from(self.repetitions), rule)
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {

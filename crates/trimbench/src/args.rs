@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use trimbench_core::Bytes;
+use trimbench_core::{Bytes, Nanos};
 use trimbench_devices::PurgeChoice;
 
 use self::fit::{FitArgs, WhatIfArgs};
@@ -272,6 +272,8 @@ pub(crate) struct RunArgs {
     /// depends on it [default: one for each processor].
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub(crate) jobs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) others: QuietArgs,
     /// Directory of the run's record, new or empty [default: trimbench-runs/TIME].
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
@@ -282,7 +284,8 @@ pub(crate) struct RunArgs {
     ])]
     pub(crate) job: Option<PathBuf>,
     /// Continue an interrupted run. Plan and seed come from its record; `--destroy`,
-    /// `--overwrite-signature`, `--sole-user`, `--purge` and `--limit` must be given again.
+    /// `--overwrite-signature`, `--sole-user`, `--purge`, `--limit`, `--quiet-wait` and `--busy-ok`
+    /// must be given again.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "methods", "targets", "preset", "set", "capacity", "seed", "output", "dry_run",
     ])]
@@ -320,6 +323,26 @@ pub(crate) struct RunArgs {
     /// The command that continues this run, where that is not `run --resume`.
     #[arg(skip)]
     pub(crate) continued_by: Option<String>,
+}
+
+/// What is done about others who use a real target.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct QuietArgs {
+    /// Before each session on a real target, look for other load, and wait so long at the most
+    /// until there is none; then the run ends (exit code 3). `0s`: do not look.
+    #[arg(long, value_name = "DURATION", default_value = "60s")]
+    pub(crate) quiet_wait: Nanos,
+    /// Measure a target that others use all the same: the results are invalid (exit code 4), and
+    /// there is no recommendation.
+    #[arg(long)]
+    pub(crate) busy_ok: bool,
+}
+
+impl QuietArgs {
+    /// Whether there is a look at all.
+    pub(crate) fn looks(self) -> bool {
+        self.quiet_wait > Nanos::ZERO
+    }
 }
 
 fn seed(text: &str) -> Result<u64, NumberError> {

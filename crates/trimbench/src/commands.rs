@@ -17,7 +17,7 @@ use crate::output::{Printed, be_quiet, cleaned, data, error_line, note, record_j
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::report::Exports;
-use crate::run::{fresh_record, program, run as run_plan};
+use crate::run::{TargetBusy, fresh_record, program, run as run_plan};
 use crate::store::{Host, SessionTime, Store};
 
 /// Where runs go without `--output`.
@@ -151,16 +151,19 @@ fn print_unsaved(record: &RunRecord, format: OutputFormat) {
     }
 }
 
-/// The failure with how to go on, unless it says that itself.
+/// The failure with how to go on, unless it says that itself; a target that is not quiet has to
+/// become so first.
 fn resumable(failure: Failure, (store, plan): (&Store, &Plan), args: &RunArgs) -> Failure {
-    if failure.hint.is_some() {
-        return failure;
-    }
+    let first = match &failure.hint {
+        None => String::new(),
+        Some(hint) if failure.error.is::<TargetBusy>() => format!("{hint}; then "),
+        Some(_) => return failure,
+    };
     if let Some(command) = &args.continued_by {
-        return failure.with_hint(format!("continue with `{command}`"));
+        return failure.with_hint(format!("{first}continue with `{command}`"));
     }
     let mut resume =
-        format!("continue with `trimbench run --resume {}", shell_path(store.whereabouts()));
+        format!("{first}continue with `trimbench run --resume {}", shell_path(store.whereabouts()));
     for path in &plan.consent.destroy {
         let _ = write!(resume, " --destroy {}", shell_path(path));
     }

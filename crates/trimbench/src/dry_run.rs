@@ -3,14 +3,16 @@
 use std::fmt::Write;
 
 use trimbench_core::text::visible;
-use trimbench_core::{Bytes, Capabilities, Clock, Nanos};
+use trimbench_core::{Bytes, Capabilities, Clock, DrainRule, Nanos};
 use trimbench_devices::{
     Consent, DeviceOutlook, EmulatedSpec, ScratchSpec, TargetError, TargetSpec, inspect_device,
 };
-use trimbench_engine::Demand;
+use trimbench_engine::quiet::WINDOW;
+use trimbench_engine::{Demand, DiscardWaits};
 use trimbench_linux::{DirectoryTarget, Inspection};
 use trimbench_results::PlannedSession;
 
+use crate::args::QuietArgs;
 use crate::failure::Failure;
 use crate::ideal::{ideal_device, ideal_directory};
 use crate::plan::{Plan, Session};
@@ -198,11 +200,52 @@ impl Session {
         self.method.fits(&outlook.ideal).ok()?;
         let of = outlook.measure();
         let on_files = self.target.is_filesystem();
-        Some(if on_files {
+        let demand = if on_files {
             self.method.demand_on_filesystems(of, rate)
         } else {
             self.method.demand(of, rate)
-        })
+        };
+        Some(self.with_discard_waits(demand))
+    }
+
+    /// Its waits for discards, on whose files, and by which rule; `None` where there are none that
+    /// can be foretold.
+    fn discard_waits(&self) -> Option<(DiscardWaits, DrainRule, String)> {
+        let (rule, files) = self.target.drain()?;
+        let waits = self.method.discard_waits(&rule, self.target.is_filesystem());
+        (waits.deletions > 0).then_some((waits, rule, files))
+    }
+
+    fn with_discard_waits(&self, Demand { written, time }: Demand) -> Demand {
+        let waits = self.discard_waits().map_or(Nanos::ZERO, |(waits, ..)| waits.total());
+        Demand { written, time: time.saturating_add(waits) }
+    }
+
+    /// Describes what a session waits for: quiet, and discards.
+    fn describe_waits(&self, text: &mut String, plan: &Plan) {
+        if let Some((waits, rule, files)) = self.discard_waits() {
+            let DiscardWaits { deletions, each } = waits;
+            let waits = format!(
+                "waits up to {} after each of {deletions} deletions until they are over ({files}), \
+                 {} together, in the time above; where others keep discarding, up to {} each",
+                rough_span(each),
+                rough_span(waits.total()),
+                rough_span(rule.timeout)
+            );
+            fact(text, "discards", &waits);
+        }
+        if !self.rests_on_quiet() {
+            return;
+        }
+        let QuietArgs { quiet_wait, busy_ok } = plan.others;
+        let quiet = if plan.others.looks() {
+            let (window, wait) = (rough_span(WINDOW), rough_span(quiet_wait));
+            let then = if busy_ok { ", and measures all the same (`--busy-ok`)" } else { "" };
+            format!("looks for other load for {window}, waits up to {wait} for quiet{then}")
+        } else {
+            "does not look for other load (`--quiet-wait 0s`)".to_owned()
+        };
+        fact(text, "quiet", &quiet);
     }
 
     /// Why its target may not be overwritten, and what to do; `None` if it may, or if nothing is.
@@ -308,7 +351,7 @@ impl Session {
             _ => self.method.demand_with_traces(of, rate, &TraceFiles),
         };
         let Demand { written, time } = match demand {
-            Ok(demand) => plan.paced(self, demand),
+            Ok(demand) => plan.paced(self, self.with_discard_waits(demand)),
             Err(error) => {
                 fact(text, "refused", &Failure::from(error).message());
                 return None;
@@ -340,6 +383,7 @@ impl Session {
             );
             fact(text, "on drives", &below);
         }
+        let time = time.saturating_add(plan.look_time(self));
         let (span, rate) = (rough_span(time), rough_bytes(Bytes(rate)));
         let at = format!("{rate} a second (assumed)");
         let told = match plan.timed_by.pace(&self.planned) {
@@ -352,11 +396,12 @@ impl Session {
                 )
             }
             None => format!(
-                "about {span} of wall time, at {at}; what waits for discards comes on top \
-                 (`--timed-by` the directory of a short run on the same target knows it)"
+                "about {span} of wall time, at {at}; what the target needs for its TRIMs comes on \
+                 top (`--timed-by` the directory of a short run on the same target knows it)"
             ),
         };
         fact(text, "time", &told);
+        self.describe_waits(text, plan);
         Some(Demand { written, time })
     }
 }

@@ -14,13 +14,14 @@ use crate::args::Args;
 use crate::failure::Failure;
 
 /// A value for each option whose kind of value is not plain from its name.
-const EXAMPLES: [(&str, &str); 12] = [
+const EXAMPLES: [(&str, &str); 13] = [
     ("--target", "sim:generic-nvme-tlc"),
     ("--preset", "standard"),
     ("--set", "window=10s"),
     ("--limit", "p99.9=5ms"),
     ("--capacity", "32GiB"),
     ("--assumed-rate", "500MB"),
+    ("--quiet-wait", "10min"),
     ("--seed", "1"),
     ("--jobs", "2"),
     ("--output", "my-run"),

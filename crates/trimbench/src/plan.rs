@@ -11,6 +11,7 @@ use trimbench_core::settings::SettingError;
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Clock, Nanos};
 use trimbench_devices::{Consent, PurgeChoice, TargetSpec, holds_file};
+use trimbench_engine::quiet::WINDOW;
 use trimbench_engine::{
     ASSUMED_RATE, Demand, Method, MethodDefinition as _, MethodError, MethodInfo, Preset,
     ResolvedMethod,
@@ -22,7 +23,7 @@ use trimbench_results::{Action, Limit, Metric, PlannedSession, VerdictLimit, Ver
 use trimbench_ssd::BUILT_IN;
 use trimbench_trace::Traces as _;
 
-use crate::args::RunArgs;
+use crate::args::{QuietArgs, RunArgs};
 use crate::failure::Failure;
 use crate::ideal::ideal_device;
 use crate::misuse::means_all;
@@ -67,6 +68,8 @@ pub(crate) struct Plan {
     pub(crate) consent: Consent,
     /// How block devices are purged.
     pub(crate) purge: PurgeChoice,
+    /// What is done about others who use a real target.
+    pub(crate) others: QuietArgs,
     /// Bytes a second that targets are assumed to read and write.
     pub(crate) assumed_rate: u64,
     /// An earlier run that forecasts of time go by.
@@ -150,11 +153,17 @@ impl Plan {
             demands,
             consent,
             purge: args.purge,
+            others: args.others,
             assumed_rate,
             timed_by,
             jobs: jobs(args.jobs),
             named: false,
         })
+    }
+
+    /// How long it is looked for other load before a session, where the target is quiet.
+    pub(crate) fn look_time(&self, session: &Session) -> Nanos {
+        if self.others.looks() && session.rests_on_quiet() { WINDOW } else { Nanos::ZERO }
     }
 
     /// What a session takes, in the time that an earlier run makes likely.
@@ -182,6 +191,11 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Whether its figures rest on the time of a real target, which others may use.
+    pub(crate) fn rests_on_quiet(&self) -> bool {
+        self.target.emulated_drive().is_none() && self.method.measures_time()
     }
 
     /// How much there is to emulate, to begin with the longest: bytes that are written.

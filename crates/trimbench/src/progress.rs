@@ -106,7 +106,8 @@ impl Progress {
                     SessionCost::emulated(method, drive, demand.written.0)
                 }
                 (demand, drive) => {
-                    let prior = demand.map_or(0.0, |demand| demand.time.seconds());
+                    let look = plan.look_time(session);
+                    let prior = demand.map_or(0.0, |demand| (demand.time + look).seconds());
                     SessionCost { method, emulated: drive.is_some(), prior }
                 }
             }
@@ -149,6 +150,15 @@ impl Progress {
         let now = shown.elapsed();
         shown.estimate.begin(index, now);
         title.clone_into(&mut shown.text);
+    }
+
+    /// Shows that a session waits before it begins. Where there is no bar, news are a line.
+    pub(crate) fn waits(&self, text: &str, is_news: bool) {
+        let mut shown = self.shared.lock();
+        text.clone_into(&mut shown.text);
+        if is_news && shown.bar.is_none() && shown.kind == ProgressKind::Auto {
+            note(text);
+        }
     }
 
     /// Shows where a session is.

@@ -5,6 +5,7 @@
 //! real target is alone on the machine.
 
 mod identity;
+mod quiet;
 mod recorder;
 mod session;
 mod side_by_side;
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::store::Store;
+pub(crate) use quiet::TargetBusy;
 use recorder::Recorder;
 
 /// What this program is, for the record.

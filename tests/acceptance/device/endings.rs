@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use trimbench_core::exit;
 use trimbench_results::{Outcome, RunRecord};
 
-use crate::acceptance::runs::{ended_well, steps_kept};
+use crate::acceptance::runs::{UNLOOKED, ended_well, steps_kept};
 use crate::acceptance::{Bar, Context, Finding, Raw};
 use crate::process::{Signal, output};
 use crate::{Mounted, kept_record};
@@ -215,7 +215,7 @@ impl<'a> Ended<'a> {
 
     fn resume(&self, arguments: &[&Path]) -> Result<()> {
         let mut resume = self.context.trimbench(&["run", "--resume"])?;
-        resume.arg(&self.output).args(arguments);
+        resume.arg(&self.output).args(arguments).args(UNLOOKED);
         self.context.capture(&format!("{}-resumed", self.name), &mut resume)?;
         let record = self.output.join("run.json");
         if record.exists() {

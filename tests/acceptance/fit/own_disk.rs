@@ -10,6 +10,7 @@ use std::fs;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
+use crate::acceptance::runs::UNLOOKED;
 use crate::acceptance::{Bar, Context, Finding, Form, Raw};
 
 /// The fit, and what it left in the directory.
@@ -36,7 +37,7 @@ const TYPICALLY_OFF: f64 = 0.5;
 pub(in crate::acceptance) fn measure(context: &Context<'_>) -> Result<()> {
     let folder = context.folder();
     let mut command = context.trimbench(&["fit"])?;
-    command.arg(folder.join("run")).arg("--measure").arg(folder);
+    command.arg(folder.join("run")).arg("--measure").arg(folder).args(UNLOOKED);
     command.arg("--output").arg(folder.join("disk.toml"));
     if context.form() != Form::Full {
         command.args(OF_SHORT.into_iter().flat_map(|key| ["--free", key]));

@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 
 use super::{drive, fixtures};
+use crate::acceptance::runs::UNLOOKED;
 use crate::acceptance::{Bar, Context, Finding, Raw};
 
 /// What all methods are run on; for the short form the first two.
@@ -95,7 +96,7 @@ fn in_directory(context: &Context<'_>) -> Result<PathBuf> {
     fs::create_dir_all(folder.path().join("data")).context("make a folder")?;
     let sets = ["--set", "number=50", "--set", "transactions=100", "--set", "repetitions=2"];
     let mut command = context.trimbench(&["run", "postmark"])?;
-    command.args(sets).arg("--target").arg(folder.path().join("data"));
+    command.args(sets).args(UNLOOKED).arg("--target").arg(folder.path().join("data"));
     command.arg("--output").arg(&run);
     context.capture("run-directory", &mut command).map(|_| run)
 }

@@ -226,6 +226,7 @@ impl Scene {
                 ["--no-report", "--output-format", "ndjson", "--output"].map(str::to_owned),
             );
             arguments.push(text(output));
+            arguments.extend(UNLOOKED.map(str::to_owned));
         }
         arguments
     }
@@ -233,9 +234,13 @@ impl Scene {
     /// The arguments that go on with the run in `output`.
     pub(crate) fn resume(&self, output: &Path) -> Vec<String> {
         let resume = ["run", "--no-report", "--resume"].map(str::to_owned);
-        resume.into_iter().chain([text(output)]).chain(self.consent.iter().cloned()).collect()
+        let named = [text(output)].into_iter().chain(self.consent.iter().cloned());
+        resume.into_iter().chain(named).chain(UNLOOKED.map(str::to_owned)).collect()
     }
 }
+
+/// What keeps a run from looking for other load, which is there: others that are killed.
+const UNLOOKED: [&str; 2] = ["--quiet-wait", "0s"];
 
 fn text(path: &Path) -> String {
     path.to_str().expect("temporary names are ASCII").to_owned()

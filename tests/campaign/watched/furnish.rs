@@ -114,7 +114,9 @@ impl Furnished {
         if draw.kind != Kind::Emulated {
             target.push(&self.written);
         }
-        self.command.arg("run").args(words).arg("--target").arg(target);
+        // Others that are watched are load, too: it is not looked for.
+        self.command.arg("run").args(["--quiet-wait", "0s"]);
+        self.command.args(words).arg("--target").arg(target);
         if self.target.is_file() && draw.trap != Trap::NotNamed {
             let wrong = (draw.trap == Trap::WrongName).then(|| scene.foreign.join("image"));
             self.command.arg("--destroy").arg(wrong.unwrap_or_else(|| self.target.clone()));

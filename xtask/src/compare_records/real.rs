@@ -71,6 +71,7 @@ fn measured(side: &Side, case: &str) -> Result<Value> {
     let mut command = Command::new(&side.program);
     command.arg("run").args(case.split_whitespace()).args(["--purge=trim", "--no-report"]);
     command.args(["--target", device.node(), "--output", "run", "--destroy"]).arg(device.image());
+    command.args(unlooked(side)?);
     into(&mut command, scratch.path(), "printed")?;
     let ended = process::run(&mut command, None)?;
     let printed = fs::read_to_string(scratch.path().join("printed.err")).unwrap_or_default();
@@ -92,6 +93,13 @@ fn measured(side: &Side, case: &str) -> Result<Value> {
         "discards": { "commands": of(11) + of(12), "sectors": of(13) },
         "flushes": of(15),
     }))
+}
+
+/// What keeps a program from looking for other load, which takes reads; an older one has no need.
+fn unlooked(side: &Side) -> Result<&'static [&'static str]> {
+    let help = process::output(Command::new(&side.program).args(["run", "--help"]))?;
+    let looks = help.contains("--quiet-wait");
+    Ok(if looks { &["--quiet-wait", "0s"] } else { &[] })
 }
 
 /// What the kernel has counted of a device.

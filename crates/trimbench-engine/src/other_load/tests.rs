@@ -32,6 +32,32 @@ fn others_count_from_a_tenth_on_a_device_and_from_a_half_in_a_directory() {
 }
 
 #[test]
+fn a_target_that_others_use_more_than_the_method_is_busy() {
+    let mut device = Toy::new();
+    device.capabilities.clock = Clock::Wall;
+    let device = Virtual::new(device);
+    let directory = Virtual::new(ToyFiles::new());
+    let check = |ours: u64, others: u64, expected: Option<Caveat>| {
+        let before = OtherLoad::before(statistics(7, 9));
+        let after = statistics(7, 9 + ours + others);
+        for found in [
+            before.caveat(&device, after, Bytes(ours)),
+            before.caveat(&directory, after, Bytes(ours)),
+        ] {
+            assert_eq!(found, expected, "{others} beside {ours}");
+        }
+    };
+    check(0, BUSY.0 - 1, Some(Caveat::OtherLoad));
+    check(0, BUSY.0, Some(Caveat::BusyTarget));
+    check(BUSY.0, BUSY.0, Some(Caveat::OtherLoad));
+    check(BUSY.0, BUSY.0 + 1, Some(Caveat::BusyTarget));
+    // As many as a look before it would not let pass, beside a load that is larger by far.
+    check(100 * BUSY.0, BUSY.0, None);
+    assert!(Caveat::BusyTarget.invalidates() && !Caveat::OtherLoad.invalidates());
+    assert!(is_spoiled_by_others("busy-target") && !is_spoiled_by_others("noise"));
+}
+
+#[test]
 fn nobody_else_has_an_emulated_drive() {
     let device = Virtual::new(Toy::new());
     let before = OtherLoad::before(statistics(0, 0));

@@ -22,7 +22,7 @@ use super::metrics::{
 };
 use super::options::DeleteStall;
 use super::window::READ_RATE;
-use trimbench_engine::Findings;
+use trimbench_engine::{Findings, is_spoiled_by_others};
 
 mod verdict;
 
@@ -145,7 +145,7 @@ fn sums(step: &Step, steps: &[Step]) -> (f64, f64) {
 
 /// Whether other load on the device spoiled the step.
 fn spoiled(step: &Step) -> bool {
-    step.caveats.iter().any(|id| id == Caveat::OtherLoad.id())
+    step.caveats.iter().any(|id| is_spoiled_by_others(id))
 }
 
 impl Baseline {

@@ -4,10 +4,10 @@ use trimbench_core::settings::{
     SettingError, ValueKind, Values, ascending, default_to, list, mapped, named, or_word, presets,
     within, yes_no,
 };
-use trimbench_core::{Bytes, IssueDepth, Issuer, Nanos, Ppm, named_enum, settings};
+use trimbench_core::{Bytes, DrainRule, IssueDepth, Issuer, Nanos, Ppm, named_enum, settings};
 
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
-use trimbench_engine::{Arrivals, IssuePace, Spacing};
+use trimbench_engine::{Arrivals, DiscardWaits, IssuePace, Spacing};
 
 /// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
 const REPETITIONS_MAX: u32 = 40;
@@ -207,11 +207,27 @@ impl DeleteStall {
         Bytes(writes * self.access.0)
     }
 
+    /// How long a window is where discards are over by this rule: it is to contain them.
+    pub(super) fn window_by(&self, rule: &DrainRule) -> Nanos {
+        self.window.max(rule.latest_start + rule.quiet)
+    }
+
+    /// What a run waits for discards beyond its [`estimate`](Self::estimate): the longer windows,
+    /// and no discard for a while before each deletion and after it.
+    pub(super) fn waits(&self, rule: &DrainRule) -> DiscardWaits {
+        let each = self.window_by(rule) - self.window + rule.quiet.times(2);
+        DiscardWaits { deletions: self.measured_or_tried(), each }
+    }
+
+    /// Deletions and placebos, those that find the rest included.
+    fn measured_or_tried(&self) -> u64 {
+        self.trials() + if self.patience > Nanos::ZERO { 3 } else { 0 }
+    }
+
     /// How long a run takes on the target's clock, writing at `bytes_per_second`.
     pub fn estimate(&self, bytes_per_second: u64) -> Nanos {
         let writing = self.written().0 as f64 / bytes_per_second as f64;
-        let trials = self.trials() + if self.patience > Nanos::ZERO { 3 } else { 0 };
-        (self.lead + self.window + self.rest).times(trials)
+        (self.lead + self.window + self.rest).times(self.measured_or_tried())
             + self.patience
             + Nanos::from_seconds(writing)
     }

@@ -117,8 +117,9 @@ pub fn run<S: StallSubject>(
     session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let plan = DeleteStallPlan::new(method, session.rng);
-    session.plan(plan.trials.iter().map(|trial| trial.id.clone()), method.estimate(ASSUMED_RATE));
     let drain = target.capabilities().drain;
+    let estimate = method.estimate(ASSUMED_RATE) + method.waits(&drain).total();
+    session.plan(plan.trials.iter().map(|trial| trial.id.clone()), estimate);
     let mut deletions = Deletions {
         method,
         subject,
@@ -126,7 +127,7 @@ pub fn run<S: StallSubject>(
         target,
         runner: Runner::new(session.interrupt.clone()),
         rng: session.rng,
-        window: method.window.max(drain.latest_start + drain.quiet),
+        window: method.window_by(&drain),
         at_rest: None,
         rest: method.rest,
     };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use trimbench_core::{Bytes, Ppm};
 
-use super::{OutputFormat, jobs, seed};
+use super::{OutputFormat, QuietArgs, jobs, seed};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FitArgs {
@@ -22,6 +22,8 @@ pub(crate) struct FitArgs {
     /// Permit also the loss of a signature of this type on it (`ext4`, `gpt`, ...).
     #[arg(long, value_name = "TYPE", requires = "destroy")]
     pub(crate) overwrite_signature: Vec<String>,
+    #[command(flatten)]
+    pub(crate) others: QuietArgs,
     /// Only say what would be measured, how long it takes and what it writes.
     #[arg(long, requires = "measure")]
     pub(crate) dry_run: bool,

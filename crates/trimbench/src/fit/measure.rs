@@ -134,7 +134,7 @@ impl Measurement<'_> {
             return Ok(is_whole && !self.args.dry_run);
         }
         let mut words: Vec<OsString> = vec!["--resume".into(), directory.into()];
-        words.extend(self.consent());
+        words.extend(self.permitted());
         commands::run(&run_args(words)?)?;
         Ok(true)
     }
@@ -153,20 +153,20 @@ impl Measurement<'_> {
         words.extend(["--target".into(), self.target.into()]);
         words.extend(["--output".into(), directory.into()]);
         words.extend(["--seed".into(), self.args.seed.to_string().into()]);
-        words.extend(self.consent());
+        words.extend(self.permitted());
         run_args(words)
     }
 
-    /// What may be destroyed, as words.
-    fn consent(&self) -> Vec<OsString> {
+    /// What may be destroyed, what is done about others, and how much is said, as words.
+    fn permitted(&self) -> Vec<OsString> {
         let args = self.args;
         let destroy = args.destroy.iter().flat_map(|path| ["--destroy".into(), path.into()]);
         let types = args.overwrite_signature.iter();
         let types = types.flat_map(|name| ["--overwrite-signature".into(), name.into()]);
         let mut words: Vec<OsString> = destroy.chain(types).collect();
-        if args.quiet {
-            words.push("--quiet".into());
-        }
+        words.extend(["--quiet-wait".into(), args.others.quiet_wait.to_string().into()]);
+        let switches = [("--busy-ok", args.others.busy_ok), ("--quiet", args.quiet)];
+        words.extend(switches.iter().filter(|(_, is_on)| *is_on).map(|(word, _)| word.into()));
         words
     }
 }

@@ -63,6 +63,11 @@ impl<'a> Recorder<'a> {
         self.progress.session_begins(index, &self.title(index));
     }
 
+    /// Shows that a session waits before it begins.
+    pub(super) fn waits(&self, index: usize, text: &str, is_news: bool) {
+        self.progress.waits(&format!("{}: {text}", self.title(index)), is_news);
+    }
+
     /// Shows where a session is, whichever is shown.
     pub(super) fn stage(&self, index: usize, stage: &Stage<'_>) {
         self.progress.stage(index, &self.title(index), stage);
@@ -176,11 +181,13 @@ pub(super) struct Alone<'a, 'r> {
     index: usize,
     /// Begun with the first step; where that and the others come from.
     steps: Option<(StepFile, StepOrigin)>,
+    /// Whether it was said that it waits.
+    has_waited: bool,
 }
 
 impl<'a, 'r> Alone<'a, 'r> {
     pub(super) fn new(recorder: &'a mut Recorder<'r>, index: usize) -> Self {
-        Self { recorder, index, steps: None }
+        Self { recorder, index, steps: None, has_waited: false }
     }
 }
 
@@ -199,6 +206,11 @@ impl Listener for Alone<'_, '_> {
             }
             _ => Vec::new(),
         };
+        if earlier.is_some_and(|session| session.has_caveat(Caveat::BusyTarget)) && !done.is_empty()
+        {
+            // Of the steps that are kept some were measured beside others.
+            record.caveat(Caveat::BusyTarget);
+        }
         let gone = Caveat::TargetGone.id();
         done.retain(|step| !step.caveats.iter().any(|id| id == gone));
         record.steps.clone_from(&done);
@@ -213,12 +225,17 @@ impl Listener for Alone<'_, '_> {
         Ok(done)
     }
 
+    fn waits(&mut self, text: &str, long: bool) {
+        self.recorder.waits(self.index, text, long && !self.has_waited);
+        self.has_waited |= long;
+    }
+
     fn stage(&mut self, stage: &Stage<'_>) {
         self.recorder.stage(self.index, stage);
     }
 
     fn keep(&mut self, step: Step) -> Result<(), Failure> {
-        let Self { recorder, index, steps } = self;
+        let Self { recorder, index, steps, .. } = self;
         recorder.show(*index, &step);
         let sequence = recorder.session(*index).steps.len();
         recorder.session(*index).steps.push(step.clone());

@@ -11,6 +11,7 @@ use trimbench_engine::{
 use trimbench_linux::PauseWatch;
 use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord};
 
+use super::quiet::wait_for_quiet;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::plan::{Plan, Session};
@@ -21,6 +22,9 @@ pub(super) trait Listener {
     /// The target is open: its part of the record, without steps yet. The steps of an earlier run
     /// that are not measured again.
     fn opened(&mut self, record: SessionRecord) -> Result<Vec<Step>, Failure>;
+
+    /// The session waits before it begins: for what, and whether that is more than a moment.
+    fn waits(&mut self, _text: &str, _long: bool) {}
 
     /// The method reached another stage.
     fn stage(&mut self, stage: &Stage<'_>);
@@ -85,7 +89,11 @@ fn measure(
     let opening = Opening { space, seed, consent, purge, memory, interrupt };
     let mut target = session.target.open(&opening).map_err(|error| not_open(error, method))?;
     target.notes.iter().for_each(|text| note(text));
-    let done = listener.opened(session_record(session, &target))?;
+    let mut record = session_record(session, &target);
+    if method.fits(target.capabilities()).is_ok() {
+        wait_for_quiet(session, plan.others, &mut record, (&mut *listener, interrupt))?;
+    }
+    let done = listener.opened(record)?;
     if !plan.named
         && let Err(reason) = method.fits(target.capabilities())
     {

@@ -254,7 +254,7 @@ fn the_time_is_foretold_by_that_of_an_earlier_run() {
     assert!((0.0..1.0).contains(&(seconds - 4.0 * took)), "{line}, of {took} s once");
 
     let elsewhere = run(&["--target", folder.path().to_str().unwrap(), "--dry-run"]);
-    assert!(stdout(&elsewhere).contains("comes on top"), "{}", stdout(&elsewhere));
+    assert!(stdout(&elsewhere).contains("TRIMs comes on top"), "{}", stdout(&elsewhere));
     let on_drive = ["--target", "ext4:sim:vendor2", "--output", "drive"];
     assert!(matches!(code(&run(&on_drive)), Some(0 | 4)));
     let refused = run(&["--target", target, "--dry-run", "--timed-by", "drive"]);

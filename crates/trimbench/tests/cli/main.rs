@@ -23,6 +23,7 @@ mod pages;
 mod pauses;
 mod policies;
 mod postmark;
+mod quiet;
 mod runs;
 mod tampering;
 mod traces;
@@ -43,8 +44,21 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The same, with the page.
+/// The same, with the page. Runs do not look for other load, which is there: other tests.
 fn program(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = looking(folder, arguments);
+    command.args(unlooked(arguments));
+    command
+}
+
+/// What keeps a command that measures from looking for other load.
+fn unlooked(arguments: &[&str]) -> &'static [&'static str] {
+    let measures = arguments.first() == Some(&"run") || arguments.contains(&"--measure");
+    if measures { &["--quiet-wait", "0s"] } else { &[] }
+}
+
+/// The program with these arguments and no others.
+fn looking(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trimbench"));
     command.args(arguments).current_dir(folder);
     command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
