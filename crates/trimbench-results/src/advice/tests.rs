@@ -304,6 +304,41 @@ fn a_deletion_is_judged_by_the_size_that_is_asked_about() {
     assert_eq!(card.deciding, "a deletion of 16GiB delays others by 1.80 s in all");
 }
 
+/// The table of the documentation is the one that decides.
+#[test]
+fn the_table_that_is_printed_is_the_one_that_decides() {
+    let page = include_str!("../../../../docs/reference/verdicts.md");
+    let rows = page.lines().skip_while(|line| !line.starts_with("| reaches |")).skip(2);
+    let rows: Vec<Vec<&str>> = rows
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    assert!(!rows.is_empty() && rows.len() <= 27);
+    let fits = |cell: &str, known: Known| {
+        cell == "-" || cell.split([',', ' ']).any(|word| word == known.word())
+    };
+    let is = |decision| match decision {
+        Decision::FindTheLayer => "trim-does-not-reach",
+        Decision::Discard => "mount-with-discard",
+        Decision::Weekly => "weekly-fstrim",
+        Decision::Either => "either-will-do",
+        Decision::Nothing => "nothing-to-gain",
+        Decision::NoAnswer => "unknown",
+    };
+    let three = [Known::Yes, Known::No, Known::Unknown];
+    for reaches in three {
+        for (cost, brings) in Known::ALL.iter().flat_map(|a| three.map(|b| (*a, b))) {
+            let row = rows
+                .iter()
+                .find(|row| fits(row[0], reaches) && fits(row[1], cost) && fits(row[2], brings));
+            let row = row.unwrap_or_else(|| panic!("no row of {reaches:?} {cost:?} {brings:?}"));
+            let answer = is(decide(reaches, cost, brings));
+            let said = row[3].split('`').nth(1);
+            assert_eq!(said, Some(answer), "{reaches:?} {cost:?} {brings:?}");
+        }
+    }
+}
+
 #[test]
 fn the_table_has_an_answer_for_all_that_can_be_known() {
     use Known::{Close, No, Unknown, Yes};
