@@ -49,7 +49,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         store.save(&record).inspect_err(|_| store.discard())?;
         (plan, record, store)
     };
-    let answer = "stopping; results so far are kept (Ctrl-C again stops at once)";
+    // Whether anything is kept is known, and said, once it has stopped.
+    let answer = "stopping (Ctrl-C again stops at once)";
     // What is left behind is cleaned at the next start.
     let interrupt = interrupt(answer, || {})?;
     let started = now();
@@ -153,14 +154,15 @@ fn print_unsaved(record: &RunRecord, format: OutputFormat) {
 
 /// The failure with how to go on, unless it says that itself.
 fn resumable(failure: Failure, (store, plan): (&Store, &Plan), args: &RunArgs) -> Failure {
-    if failure.hint.is_some() {
+    if failure.hint.is_some() && !failure.is_for_room() {
         return failure;
     }
+    let first = failure.hint.as_ref().map_or(String::new(), |hint| format!("{hint}, then "));
     if let Some(command) = &args.continued_by {
-        return failure.with_hint(format!("continue with `{command}`"));
+        return failure.with_hint(format!("{first}continue with `{command}`"));
     }
     let mut resume =
-        format!("continue with `trimbench run --resume {}", shell_path(store.whereabouts()));
+        format!("{first}continue with `trimbench run --resume {}", shell_path(store.whereabouts()));
     for path in &plan.consent.destroy {
         let _ = write!(resume, " --destroy {}", shell_path(path));
     }

@@ -3,7 +3,7 @@
 //!
 //! Reasons, intervals and all other figures are in the full report, which its last line names.
 
-use trimbench_results::advice::{LineToType, drive_name};
+use trimbench_results::advice::drive_name;
 use trimbench_results::{Action, Advice, RunRecord, Session};
 
 use super::notes::Notes;

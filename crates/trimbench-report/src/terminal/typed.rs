@@ -16,12 +16,12 @@ pub(super) fn typed(advice: &Advice, lines: &[LineToType], style: Style) -> Vec<
     let said = advice.already.clone().into_iter().chain(label);
     let mut shown: Vec<String> = said.flat_map(|text| style.labelled("", INDENT, &text)).collect();
     for line in lines {
-        shown.extend(match line.file {
-            Some(file) => style.labelled("", INDENT, &format!("in {file}: {}", line.text)),
-            None => {
-                let prompt = format!("{:INDENT$}{}", "", PROMPT.trim_end());
-                style.labelled(&prompt, INDENT + PROMPT.len(), &line.text)
-            }
+        let in_file = line.file.map(|file| format!("in {file}: {}", line.text));
+        shown.extend(if let Some(text) = in_file {
+            style.labelled("", INDENT, &text)
+        } else {
+            let prompt = format!("{:INDENT$}{}", "", PROMPT.trim_end());
+            style.labelled(&prompt, INDENT + PROMPT.len(), &line.text)
         });
         let about = line.note.map(str::to_owned);
         let check = line.check.as_ref().map(|check| format!("shows its effect: `{check}`"));

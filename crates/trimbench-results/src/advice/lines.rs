@@ -9,7 +9,7 @@
 use serde::Serialize;
 
 use super::Action;
-use super::options::TrimSetting;
+use super::options::{Fstab, TrimSetting};
 use super::place::{PLACEHOLDERS, Place, TrimFilesystem};
 
 #[cfg(test)]
@@ -139,7 +139,7 @@ pub fn already(action: &Action, place: &Place) -> Option<String> {
             format!("already so: keep it (`{point}` is mounted without `discard`)")
         }
         TrimSetting::Never => {
-            format!("already off: keep it (nothing trims `{point}`)")
+            format!("already off: keep it (neither `discard` nor `fstrim.timer` trims `{point}`)")
         }
     })
 }
@@ -166,6 +166,12 @@ fn of_filesystem(
             TrimSetting::Never => line.checked_by("fstrim --fstab --dry-run --verbose").noting(
                 "`fstrim.timer` then leaves this one filesystem alone: the check does not list it",
             ),
+            TrimSetting::Weekly if place.fstab == Fstab::Absent => {
+                line.checked_by("findmnt --verify").noting(
+                    "`fstrim.timer` trims what this file lists, and it does not list this \
+                     filesystem",
+                )
+            }
             _ => line.checked_by("findmnt --verify"),
         }
     });
@@ -196,14 +202,17 @@ fn applied(place: &Place, filesystem: TrimFilesystem, setting: TrimSetting) -> V
         let text = format!("rootflags={option}");
         let line = LineToType::in_file(label, KERNEL_LINE, text).checked_by(check).untested();
         return vec![line.noting(
-            "XFS takes it only when it is mounted, and `/` is mounted by the kernel: restart the \
-             machine",
+            "it is taken only by a mount, and the kernel mounts `/`: restart the machine",
         )];
     }
-    let away = LineToType::command(label, format!("umount {point}")).noting(
-        "`remount` reports success here and changes nothing; nothing may use the files meanwhile, \
-         else restart the machine",
-    );
+    let note = match filesystem {
+        TrimFilesystem::Xfs => {
+            "a remount reports success on XFS and changes nothing; nothing may use the files \
+             meanwhile, else restart the machine"
+        }
+        _ => "nothing may use the files meanwhile, else restart the machine",
+    };
+    let away = LineToType::command(label, format!("umount {point}")).noting(note);
     vec![away, LineToType::command(label, format!("mount {point}")).checked_by(check)]
 }
 

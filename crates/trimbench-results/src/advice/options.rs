@@ -69,7 +69,7 @@ impl Fstab {
     }
 }
 
-/// The options of a text; `None` if one needs quotes, as those of SELinux do.
+/// The options of a text; `None` if one needs quotes, as a label of `SELinux` does.
 pub(super) fn split(text: &str) -> Option<Vec<String>> {
     let options: Vec<String> = text.split(',').map(str::to_owned).collect();
     options.iter().all(|it| is_plain(it)).then_some(options)

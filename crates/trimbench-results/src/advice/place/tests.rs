@@ -1,5 +1,5 @@
 use super::super::{Action, lines_to_type};
-use super::*;
+use super::{PlaceOrigin as Origin, TrimFilesystem as Kind, *};
 use crate::testing::session;
 
 fn with(kind: &str, facts: &[(&str, &str)]) -> Session {
@@ -19,7 +19,6 @@ fn a_place_is_of_what_was_measured() {
     };
     let drive = with("emulated", &[]);
     let real = with("device", &[("kind", "nvme")]);
-    use {PlaceOrigin as Origin, TrimFilesystem as Kind};
     assert_eq!(place(&[&drive]), (Origin::Emulated, None));
     assert_eq!(place(&[&drive, &model("ext4, modelled")]), (Origin::Emulated, Some(Kind::Ext4)));
     assert_eq!(place(&[&model("zfs, modelled")]), (Origin::Emulated, Some(Kind::Zfs)));
