@@ -69,7 +69,7 @@ impl OwnFstab {
             options: BTreeMap::new(),
         };
         let mut session = Session::planned(plan, 1);
-        session.target.kind = "directory".to_owned();
+        "directory".clone_into(&mut session.target.kind);
         let mut found = environment(&self.place).expect("it is mounted");
         assert_eq!(found.get("filesystem-uuid"), Some(&self.uuid()), "{found:?}");
         found.remove("fstab-line");

@@ -281,7 +281,7 @@ fn placed(kind: &str, point: &str) -> Place {
         options: BTreeMap::new(),
     };
     let mut session = Session::planned(plan, 1);
-    session.target.kind = "directory".to_owned();
+    "directory".clone_into(&mut session.target.kind);
     session.environment_before = [
         ("filesystem", kind),
         ("mount-point", point),
