@@ -203,6 +203,46 @@ fn a_full_filesystem_is_refused_and_one_that_fills_up_says_enospc() {
     open(filesystem.path()).close().unwrap();
 }
 
+/// As in a container that masks sysfs: the test runs itself again where it cannot be read.
+#[test]
+fn where_sysfs_is_masked_nothing_is_said_of_discards() {
+    const NAME: &str = "where_sysfs_is_masked_nothing_is_said_of_discards";
+    if !requires(NAME, &[Root, Loop, Program("mkfs.ext4"), Program("unshare")]) {
+        return;
+    }
+    let is_masked = fs::read_dir("/sys/dev/block").expect("it is there").next().is_none();
+    if !is_masked {
+        let own = std::env::current_exe().expect("it runs");
+        let own = own.to_str().expect("it is text");
+        let script = "mount -t tmpfs none /sys/dev/block && exec \"$0\" --exact \"$1\"";
+        run("unshare", &["--mount", "sh", "-c", script, own, NAME]);
+        return;
+    }
+    let filesystem = LoopFilesystem::new("ext4", 64, "discard");
+    let refused = DirectoryTarget::open(filesystem.path(), DirectoryOptions::default());
+    let error = refused.unwrap_err().to_string();
+    let unknown = "`, so whether discards were sent is unknown";
+    assert!(error.starts_with("cannot read `/sys/dev/block/7:") && error.contains(unknown));
+    assert!(!error.contains("not mounted"), "{error}");
+}
+
+#[test]
+fn a_filesystem_without_inodes_is_not_said_to_lack_space() {
+    let test = "a_filesystem_without_inodes_is_not_said_to_lack_space";
+    if !requires(test, &[Root, Loop, Program("mkfs.ext4")]) {
+        return;
+    }
+    let filesystem = LoopFilesystem::new("ext4", 64, "nodiscard");
+    assert!(!DirectoryTarget::has_no_inodes(filesystem.path()));
+    let files = (0..).map(|index| filesystem.path().join(index.to_string()));
+    let end = files.map(fs::File::create).find_map(Result::err).expect("inodes come to an end");
+    assert_eq!(end.raw_os_error(), Some(Errno::ENOSPC.0));
+    assert!(DirectoryTarget::has_no_inodes(filesystem.path()));
+    let refused = DirectoryTarget::open(filesystem.path(), DirectoryOptions::default());
+    let error = refused.unwrap_err().to_string();
+    assert!(error.contains("free space and no free inodes"), "{error}");
+}
+
 /// Thaws when dropped: an unmount of a frozen filesystem would hang.
 struct Frozen<'a>(&'a str);
 
@@ -292,6 +332,10 @@ fn the_snapshot_describes_a_loop_device() {
     assert!(value("loop-backing-file").ends_with("/image"), "{found:?}");
     assert!(value("mount-options").contains("discard=async"), "{found:?}");
     assert_eq!(value("device-sectors"), (256 << 11).to_string());
+    let uuid = run("blkid", &["-s", "UUID", "-o", "value", filesystem.node()]);
+    assert_eq!(value("filesystem-uuid"), uuid.trim());
+    assert_eq!(value("disk-name"), filesystem.device_name());
+    assert_eq!(value("mount-root"), "", "all of it is mounted: {found:?}");
 }
 
 #[test]

@@ -1,15 +1,22 @@
 //! The lines that advice gives to type, given to the real programs: fstab to findmnt and mount,
-//! units to systemd, the rule to udev.
+//! units to systemd, the rule to udev, mkfs to loop devices.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use tests::Need::{self, Filesystem, Loop, Program, Root};
-use tests::{LoopDevice, requires, run, scratch};
+use tests::Need::{self, Filesystem, Loop, Program, RamDisk, Root};
+use tests::obstacles::Scene;
+use tests::{LoopDevice, LoopFilesystem, requires, run, scratch};
 use trimbench_results::Action;
 use trimbench_results::advice::{
-    DISK, LineToType, MOUNTPOINT, RULES_FILE, SERIAL, UUID, lines_to_type,
+    DISK, LineToType, MOUNTPOINT, Place, RULES_FILE, SERIAL, UUID, already, lines_to_type,
 };
+
+#[path = "typed/own_fstab.rs"]
+mod own_fstab;
+
+use own_fstab::OwnFstab;
 
 const SMALL: u64 = 1 << 20;
 
@@ -29,7 +36,8 @@ fn actions() -> [Action; 7] {
 /// Every line of every answer that is said to be tested, once.
 fn tested() -> Vec<LineToType> {
     let mut lines: Vec<LineToType> = Vec::new();
-    for line in actions().iter().flat_map(lines_to_type) {
+    let all = actions();
+    for line in all.iter().flat_map(|it| lines_to_type(it, &Place::template())) {
         if line.tested && !lines.contains(&line) {
             lines.push(line);
         }
@@ -46,60 +54,92 @@ fn every_line_that_is_said_to_be_tested_is_of_a_kind_that_is() {
         let known = match file {
             Some("/etc/fstab") => true,
             Some(RULES_FILE) => text.contains("discard_max_bytes"),
-            _ => ["mount -o remount,", "systemctl ", "udevadm ", "lsblk "]
+            _ => ["mount ", "umount ", "systemctl ", "udevadm ", "lsblk ", "mkfs."]
                 .iter()
                 .any(|start| text.starts_with(start)),
         };
         assert!(known, "{system}: {text}");
         let replaced = text.replace(UUID, "").replace(MOUNTPOINT, "").replace("UUID=", "");
+        let replaced = replaced.replace("SWAP-UUID", "").replace("X-fstrim", "");
+        let replaced = replaced.replace("SWAP-", "");
         assert!(file != Some("/etc/fstab") || !replaced.contains(char::is_uppercase), "{text}");
     }
 }
 
-/// Mounts by every line of fstab for a filesystem, and then by the commands.
-fn mounts(system: &str, kind: &'static str, mebibytes: u64) {
-    // Not mounted elsewhere: options of a superblock that is would stay as they are.
-    let made = LoopDevice::within(Path::new("/var/tmp"), mebibytes);
-    let device = made.node().to_owned();
-    run(&format!("mkfs.{kind}"), &["-q", &device]);
-    let uuid = run("blkid", &["-s", "UUID", "-o", "value", &device]);
-    let place = scratch();
-    let place = place.path().to_str().expect("it is text");
-    let lines: Vec<LineToType> = tested().into_iter().filter(|it| it.system == system).collect();
-    let ours = |text: &str| text.replace(UUID, uuid.trim()).replace(MOUNTPOINT, place);
-    let mut count = 0;
-    for line in lines.iter().filter(|line| line.file.is_some()) {
-        let text = ours(&line.text);
-        let tab = scratch();
-        let tab = tab.path().join("fstab");
-        fs::write(&tab, format!("{text}\n")).expect("it is ours");
-        let tab = tab.to_str().expect("it is text");
-        let said = run("findmnt", &["--verify", "--verbose", "--tab-file", tab]);
-        assert!(said.contains("no errors or warnings"), "{text}\n{said}");
-        // Options of a filesystem are checked by the kernel only.
-        run("mount", &["--fstab", tab, place]);
-        let options = run("findmnt", &["-n", "-o", "OPTIONS", place]);
-        run("umount", &[place]);
-        let wished = text.contains(",discard");
-        assert_eq!(options.contains(",discard"), wished, "{text}: {options}");
-        count += 1;
+/// What a mount shows that asks for discards.
+fn discards(options: &str) -> Option<&str> {
+    options.trim().split(',').find(|it| it.starts_with("discard"))
+}
+
+/// Types the lines of every answer that concern the mount, on a filesystem that is mounted with
+/// `start` and with `kept`, which must survive, and looks whether they did what they are for.
+fn typed_on(kind: &str, mebibytes: u64, kept: &[&str], start: &str) {
+    let own = OwnFstab::new(kind, mebibytes);
+    let online = if kind == "btrfs" { "discard=async" } else { "discard" };
+    for has_line in [true, false] {
+        for action in [Action::MountWithDiscard, Action::WeeklyFstrim, Action::NothingToGain] {
+            let context = format!("{kind}, {start}, {action:?}, fstab known: {has_line}");
+            let before: Vec<&str> =
+                kept.iter().copied().chain([start]).filter(|it| !it.is_empty()).collect();
+            own.write(&format!(
+                "UUID={} {} {kind} {} 0 0",
+                own.uuid(),
+                own.point(),
+                before.join(",")
+            ));
+            let shown = own.mount();
+            let place = own.recorded(has_line);
+            let lines = lines_to_type(&action, &place);
+            let ours = lines.iter().filter(|line| !line.text.starts_with("systemctl "));
+            for line in ours {
+                assert!(line.tested, "{context}: {line:?}");
+                let said = own.does(line);
+                if line.check.as_deref().is_some_and(|it| it.starts_with("fstrim")) {
+                    assert!(!said.contains(own.point()), "{context}: {said}");
+                }
+            }
+            // What is on is kept as it is, and else becomes what the answer says.
+            let wished = match action {
+                Action::MountWithDiscard => Some(discards(&shown).unwrap_or(online).to_owned()),
+                _ => None,
+            };
+            for moment in ["now", "after the next start"] {
+                let options = own.options();
+                assert_eq!(discards(&options), wished.as_deref(), "{context}, {moment}: {options}");
+                for option in kept.iter().filter(|it| !it.starts_with("x-")) {
+                    let option =
+                        if *option == "compress=zstd" { "compress=zstd:3" } else { option };
+                    let has = options.trim().split(',').any(|it| it == option);
+                    assert!(has, "{context}, {moment}: {option} in {options}");
+                }
+                own.unmount();
+                let tab = fs::read_to_string(&own.tab).expect("it is ours");
+                own.write(tab.trim());
+                let listed = kept.iter().filter(|it| it.starts_with("x-") && has_line);
+                listed.for_each(|it| assert!(tab.contains(*it), "{context}: {tab}"));
+                own.mount();
+            }
+            // There is nothing left to type.
+            let place = own.recorded(true);
+            let lines = lines_to_type(&action, &place);
+            let left: Vec<_> =
+                lines.iter().filter(|it| !it.text.starts_with("systemctl ")).collect();
+            assert!(left.is_empty(), "{context}: {left:?}");
+            assert!(already(&action, &place).is_some(), "{context}");
+            let is_listed = own.trims().contains(own.point());
+            assert_eq!(is_listed, action != Action::NothingToGain, "{context}");
+            own.unmount();
+        }
     }
-    assert!(count >= 2, "{system}: {count} lines");
-    run("mount", &[&device, place]);
-    for line in lines.iter().filter(|line| line.file.is_none()) {
-        let text = ours(&line.text);
-        run("sh", &["-c", &text]);
-        let options = run("findmnt", &["-n", "-o", "OPTIONS", place]);
-        assert_eq!(options.contains(",discard"), !text.contains("nodiscard"), "{text}: {options}");
-    }
-    run("umount", &[place]);
 }
 
 #[test]
 fn lines_of_fstab_mount_ext4_as_they_say() {
     const NEEDS: &[Need] = &[Root, Loop, Program("mkfs.ext4"), Filesystem("ext4")];
     if requires("lines_of_fstab_mount_ext4_as_they_say", NEEDS) {
-        mounts("ext4", "ext4", 64);
+        for start in ["", "discard"] {
+            typed_on("ext4", 64, &["noatime", "nodev", "commit=7", "x-systemd.requires=a"], start);
+        }
     }
 }
 
@@ -107,7 +147,9 @@ fn lines_of_fstab_mount_ext4_as_they_say() {
 fn lines_of_fstab_mount_xfs_as_they_say() {
     const NEEDS: &[Need] = &[Root, Loop, Program("mkfs.xfs"), Filesystem("xfs")];
     if requires("lines_of_fstab_mount_xfs_as_they_say", NEEDS) {
-        mounts("XFS", "xfs", 320);
+        for start in ["", "discard"] {
+            typed_on("xfs", 320, &["noatime", "nosuid", "logbsize=64k"], start);
+        }
     }
 }
 
@@ -115,8 +157,116 @@ fn lines_of_fstab_mount_xfs_as_they_say() {
 fn lines_of_fstab_mount_btrfs_as_they_say() {
     const NEEDS: &[Need] = &[Root, Loop, Program("mkfs.btrfs"), Filesystem("btrfs")];
     if requires("lines_of_fstab_mount_btrfs_as_they_say", NEEDS) {
-        mounts("btrfs", "btrfs", 128);
+        // The default, which is `discard=async` from Linux 6.2 on, and each of the modes.
+        for start in ["", "discard=async", "discard=sync", "discard", "nodiscard"] {
+            typed_on("btrfs", 256, &["noatime", "compress=zstd"], start);
+        }
     }
+}
+
+/// Why the lines for XFS unmount: a remount says that it did it.
+#[test]
+fn a_remount_of_xfs_succeeds_and_changes_nothing() {
+    const NEEDS: &[Need] = &[Root, Loop, Program("mkfs.xfs"), Filesystem("xfs")];
+    if requires("a_remount_of_xfs_succeeds_and_changes_nothing", NEEDS) {
+        let filesystem = LoopFilesystem::new("xfs", 320, "noatime");
+        let point = filesystem.path().to_str().expect("it is text");
+        run("mount", &["-o", "remount,discard", point]);
+        let options = run("findmnt", &["-no", "OPTIONS", point]);
+        assert_eq!(discards(&options), None, "{options}");
+    }
+}
+
+/// The lines without a place: each is a line of fstab, and mounts when it is filled in.
+#[test]
+fn a_template_that_is_filled_in_mounts() {
+    const NEEDS: &[Need] = &[
+        Root,
+        Loop,
+        Program("mkfs.ext4"),
+        Program("mkfs.xfs"),
+        Program("mkfs.btrfs"),
+        Filesystem("ext4"),
+        Filesystem("xfs"),
+        Filesystem("btrfs"),
+    ];
+    if !requires("a_template_that_is_filled_in_mounts", NEEDS) {
+        return;
+    }
+    for (system, kind, mebibytes) in
+        [("ext4", "ext4", 64), ("XFS", "xfs", 320), ("btrfs", "btrfs", 256)]
+    {
+        let own = OwnFstab::new(kind, mebibytes);
+        let lines = tested();
+        let of_mount =
+            lines.iter().filter(|it| it.system == system && it.file == Some("/etc/fstab"));
+        let mut count = 0;
+        for line in of_mount {
+            let text = line.text.replace(UUID, &own.uuid()).replace(MOUNTPOINT, own.point());
+            own.write(&text);
+            let options = own.mount();
+            own.unmount();
+            assert_eq!(
+                discards(&options).is_some(),
+                text.contains(",discard"),
+                "{text}: {options}"
+            );
+            count += 1;
+        }
+        assert!(count >= 3, "{system}: {count} lines");
+    }
+}
+
+/// A drive that loses data: mkfs with the option sends no discard, and without it it does.
+#[test]
+fn mkfs_as_it_is_to_be_typed_discards_nothing() {
+    const NEEDS: &[Need] =
+        &[Root, Loop, Program("mkfs.ext4"), Program("mkfs.xfs"), Program("mkfs.btrfs")];
+    if !requires("mkfs_as_it_is_to_be_typed_discards_nothing", NEEDS) {
+        return;
+    }
+    let lines = tested();
+    let of_mkfs: Vec<_> = lines.iter().filter(|line| line.system == "mkfs").collect();
+    assert_eq!(of_mkfs.len(), 3);
+    for line in of_mkfs {
+        let made = LoopDevice::within(Path::new("/var/tmp"), 320);
+        let name = made.node().trim_start_matches("/dev/").to_owned();
+        let sent = || {
+            let path = format!("/sys/block/{name}/stat");
+            let stat = fs::read_to_string(path).expect("a loop device has it");
+            stat.split_ascii_whitespace().nth(11).and_then(|it| it.parse::<u64>().ok())
+        };
+        let before = sent();
+        let text = line.text.replace("/dev/PARTITION", made.node());
+        run("sh", &["-c", &text]);
+        assert_eq!(sent(), before, "{text}");
+        let program = text.split(' ').next().expect("a program");
+        let force = if program == "mkfs.ext4" { "-F" } else { "-f" };
+        run(program, &[force, made.node()]);
+        assert!(sent() > before, "{text}: without the option it does");
+    }
+}
+
+/// The line for swap, in a fstab.
+#[test]
+fn the_line_for_swap_is_one_of_fstab() {
+    const NEEDS: &[Need] = &[Root, Loop, Program("mkswap")];
+    if !requires("the_line_for_swap_is_one_of_fstab", NEEDS) {
+        return;
+    }
+    let lines = tested();
+    let line = lines.iter().find(|line| line.system == "swap").expect("there is one");
+    let made = LoopDevice::within(Path::new("/var/tmp"), 8);
+    run("mkswap", &[made.node()]);
+    let uuid = run("blkid", &["-s", "UUID", "-o", "value", made.node()]);
+    let tab = scratch();
+    let tab = tab.path().join("fstab");
+    fs::write(&tab, format!("{}\n", line.text.replace("SWAP-UUID", uuid.trim()))).expect("ours");
+    let tab = tab.to_str().expect("it is text");
+    let said = run("findmnt", &["--verify", "--verbose", "--tab-file", tab]);
+    assert!(said.contains("no errors or warnings"), "{said}");
+    let shown = run("findmnt", &["--tab-file", tab, "--types", "swap"]);
+    assert!(shown.contains("swap") && !shown.contains("discard"), "{shown}");
 }
 
 /// Where the units of the system lie.
@@ -201,7 +351,7 @@ fn udev_takes_the_rule_and_the_limit_is_set() {
     let device = LoopDevice::within(Path::new("/var/tmp"), 64);
     let name = device.node().rsplit('/').next().expect("a name").to_owned();
     let limit = LimitOfLoop::of(&name);
-    let rule = tested().into_iter().find(|line| line.file == Some(RULES_FILE)).expect("a rule");
+    let rule = rule_of(SMALL);
     // A loop device has no serial number: a line of ours gives it one.
     let serial = format!("trimbench-test-{}", std::process::id());
     let ours = format!("KERNEL==\"{name}\", ENV{{ID_SERIAL_SHORT}}=\"{serial}\"\n");
@@ -226,6 +376,41 @@ fn udev_takes_the_rule_and_the_limit_is_set() {
         };
         assert!(!dry.contains("unrecognized"), "{text}: {dry}");
     }
+}
+
+/// The rule that limits discards to so many bytes.
+fn rule_of(bytes: u64) -> LineToType {
+    let lines = tested().into_iter().filter(|line| line.file == Some(RULES_FILE));
+    let limit = format!("\"{bytes}\"");
+    lines.into_iter().find(|line| line.text.ends_with(&limit)).expect("a rule")
+}
+
+/// On a disk in memory, which is gone afterwards: the kernel takes no other limit after 0.
+#[test]
+fn a_drive_whose_limit_is_0_takes_no_discard_from_anybody() {
+    const NEEDS: &[Need] = &[Root, RamDisk, Program("udevadm"), Program("blkdiscard")];
+    if !requires("a_drive_whose_limit_is_0_takes_no_discard_from_anybody", NEEDS) {
+        return;
+    }
+    let mut scene = Scene::default();
+    let (device, _) = scene.ram_disk("typed");
+    let node = device.to_str().expect("a short name");
+    let name = node.trim_start_matches("/dev/");
+    run("blkdiscard", &["--force", "--length", "1MiB", node]);
+    let serial = format!("trimbench-test-ram-{}", std::process::id());
+    let ours = format!("KERNEL==\"{name}\", ENV{{ID_SERIAL_SHORT}}=\"{serial}\"\n");
+    let folder = Path::new("/run/udev/rules.d");
+    fs::create_dir_all(folder).expect("root may");
+    let file = RuleOfUdev(folder.join(format!("60-{serial}.rules")));
+    fs::write(&file.0, format!("{ours}{}\n", rule_of(0).text.replace(SERIAL, &serial)))
+        .expect("root may");
+    run("udevadm", &["test", "--action=change", &format!("/sys/block/{name}")]);
+    let limit = fs::read_to_string(format!("/sys/block/{name}/queue/discard_max_bytes"));
+    assert_eq!(limit.expect("it is there").trim(), "0");
+    let refused = Command::new("blkdiscard").args(["--force", node]).output().expect("it runs");
+    assert!(!refused.status.success());
+    let shown = run("lsblk", &["--discard", node]);
+    assert!(shown.contains(" 0B "), "{shown}");
 }
 
 #[test]

@@ -64,6 +64,8 @@ pub(crate) fn identity(
     let keep = [
         "filesystem",
         "filesystem-bytes",
+        "filesystem-uuid",
+        "mount-point",
         "mount-options",
         "source-device",
         "device-kind",

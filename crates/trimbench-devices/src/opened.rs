@@ -101,6 +101,14 @@ impl OpenTarget {
         }
     }
 
+    /// Whether its filesystem has free space, and no inode for another file.
+    pub fn has_no_inodes(&self) -> bool {
+        match &self.kind {
+            Kind::Directory(directory) => DirectoryTarget::has_no_inodes(directory.path()),
+            _ => false,
+        }
+    }
+
     /// What the target says of itself.
     pub fn capabilities(&self) -> &Capabilities {
         match &self.kind {

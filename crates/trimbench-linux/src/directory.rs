@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use rustix::fs::{AtFlags, Mode, OFlags, StatVfsMountFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, StatVfs, StatVfsMountFlags};
 use trimbench_core::{
     BlockRequest, Bytes, Capabilities, Caveat, Clock, Completion, DeviceStatistics, Errno,
     FileCommand, FileId, Instant, Medium, Nanos, Rejected, Status, Tag, Target,
@@ -50,7 +50,7 @@ use crate::random::random;
 use crate::room::{Promise, PromisedRoom, free_and_reserve};
 use crate::size_classes::Direction;
 use crate::statistics::StatisticsSource;
-use crate::sysfs::{BlockDevice, devices_of};
+use crate::sysfs::{BlockDevice, devices_of, masked_device};
 use crate::tracepoints::{Tracer, TracingError};
 use crate::workers::Workers;
 
@@ -145,6 +145,9 @@ impl DirectoryTarget {
             .map_err(kernel("announce the room that is needed"))?;
         let promised = promise.of_others().map_err(kernel("see the room that other runs need"))?;
         let medium = room(parent, promised.respected)?;
+        if let Some(folder) = masked_device(&mount) {
+            return Err(Problem::Masked { folder }.into());
+        }
         let statistics = StatisticsSource::open(&mount)
             .ok_or_else(|| Problem::NoDiscardCounters { path: parent.to_owned() })?;
         let workspace = Workspace::create(parent).map_err(|errno| not_writable(parent, errno))?;
@@ -220,6 +223,11 @@ impl DirectoryTarget {
     pub fn room_in(parent: &Path) -> Option<Bytes> {
         let (free, reserve) = free_and_reserve(&rustix::fs::statvfs(parent).ok()?);
         Some(free.saturating_sub(reserve))
+    }
+
+    /// Whether the filesystem of `parent` has free space, and no inode for another file.
+    pub fn has_no_inodes(parent: &Path) -> bool {
+        rustix::fs::statvfs(parent).is_ok_and(|status| lacks_inodes(&status))
     }
 
     /// The way that discards of deleted files take, and what is in it.
@@ -547,8 +555,14 @@ fn not_writable(path: &Path, errno: Errno) -> Problem {
     let path = path.to_owned();
     match errno.0 {
         libc::EROFS => Problem::ReadOnly { path },
+        libc::ENOSPC if DirectoryTarget::has_no_inodes(&path) => Problem::NoInodes { path },
         _ => Problem::NotWritable { path, errno },
     }
+}
+
+/// Filesystems that make inodes as they need them say 0 of 0, or run out of space first.
+fn lacks_inodes(status: &StatVfs) -> bool {
+    status.f_files > 0 && status.f_favail == 0 && status.f_bavail > 0
 }
 
 fn kernel(operation: &'static str) -> impl Fn(Errno) -> Problem {

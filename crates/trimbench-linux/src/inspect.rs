@@ -12,6 +12,7 @@ use trimbench_core::text::to_text;
 use crate::mounts::{Mount, MountError, mount_of};
 use crate::sysfs::{BlockDevice, attribute, devices_of};
 
+mod place;
 #[cfg(test)]
 mod tests;
 
@@ -62,6 +63,7 @@ pub fn environment(path: &Path) -> Result<BTreeMap<String, String>, MountError> 
     ] {
         found.insert(key.to_owned(), text);
     }
+    place::facts(path, &mount, &mut found);
     if let Ok(status) = rustix::fs::statvfs(path) {
         found.insert("filesystem-bytes".into(), (status.f_blocks * status.f_frsize).to_string());
         found.insert("free-bytes".into(), (status.f_bavail * status.f_frsize).to_string());
@@ -180,9 +182,11 @@ pub(crate) fn device_facts(
         }
     };
     add("device-name", Some(device.name.clone()));
+    add("disk-name", Some(device.disk_name().to_owned()));
     add("device-kind", Some(kind_of(device).id().to_owned()));
     add("model", model_of(device));
     add("serial", device.attribute("serial").or_else(|| device.attribute("device/serial")));
+    add("udev-serial", place::udev_serial(device));
     let firmware = device.attribute("device/firmware_rev");
     add("firmware", firmware.or_else(|| device.attribute("device/rev")));
     for (key, name) in [

@@ -1,4 +1,4 @@
-//! The ioctls that no crate wraps: FITRIM, FIEMAP, XFS's wait for deferred inactivation, what the
+//! The ioctls that no crate wraps: FITRIM, FIEMAP, a filesystem's UUID, XFS's wait for deferred inactivation, what the
 //! block layer does with a range, who a device is, and the passthrough of commands to drives
 //! ([`nvme_command`], [`scsi_command`]); and one signal that must not end the program.
 //!
@@ -32,6 +32,8 @@ const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
 const XFS_IOC_FREE_EOFBLOCKS: libc::c_ulong = 0x8080_583A;
 /// `_IO(0x12, 119)`: what it names has two words, first byte and length.
 const BLKDISCARD: libc::c_ulong = 0x1277;
+/// `_IOR(0x15, 0, struct fsuuid2)`.
+const FS_IOC_GETFSUUID: libc::c_ulong = 0x8011_1500;
 /// Only inodes of at least `min_file_size`.
 const XFS_EOF_FLAGS_MINFILESIZE: u32 = 1 << 4;
 
@@ -64,6 +66,13 @@ struct XfsEofBlocks {
     padding: u32,
     min_file_size: u64,
     reserved: [u64; 12],
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct FsUuid {
+    length: u8,
+    uuid: [u8; 16],
 }
 
 /// Has a write beyond the limit of a file's size (`ulimit -f`) end with `EFBIG`: the default signal
@@ -101,6 +110,14 @@ pub(crate) fn xfs_wait_for_inactivation(directory: BorrowedFd<'_>) -> Result<(),
         ..XfsEofBlocks::default()
     };
     call(directory, XFS_IOC_FREE_EOFBLOCKS, &mut request)
+}
+
+/// The UUID of the filesystem that a file is on; `None` if it is not one of 16 bytes. Linux 6.9 or
+/// later.
+pub(crate) fn filesystem_uuid(file: BorrowedFd<'_>) -> Result<Option<[u8; 16]>, Errno> {
+    let mut answer = FsUuid::default();
+    call(file, FS_IOC_GETFSUUID, &mut answer)?;
+    Ok((answer.length == 16).then_some(answer.uuid))
 }
 
 /// The error number of the last call of this thread.

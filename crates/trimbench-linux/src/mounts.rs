@@ -23,6 +23,9 @@ pub struct Mount {
     /// Major and minor number of the filesystem. Major 0 where there is no single device (btrfs,
     /// tmpfs).
     pub device: (u32, u32),
+    /// What of the filesystem is mounted: `/` for all of it, a folder for a bind mount, a subvolume
+    /// of btrfs.
+    pub root: OsString,
     /// Where it is mounted.
     pub mount_point: PathBuf,
     /// Options of the mount, then those of the filesystem, comma separated as the kernel prints
@@ -180,14 +183,15 @@ fn parse_line(line: &str) -> Option<Mount> {
     let mut fields = of_mount.split(' ');
     let id = fields.next()?.parse().ok()?;
     let (major, minor) = fields.nth(1)?.split_once(':')?;
-    let mount_point = PathBuf::from(unescape(fields.nth(1)?));
+    let root = unescape(fields.next()?);
+    let mount_point = PathBuf::from(unescape(fields.next()?));
     let mount_options = fields.next()?;
     let mut fields = of_filesystem.split(' ');
     let filesystem = fields.next()?.to_owned();
     let source = unescape(fields.next()?);
     let options = format!("{mount_options},{}", fields.next()?);
     let device = (major.parse().ok()?, minor.parse().ok()?);
-    Some(Mount { id, device, mount_point, options, filesystem, source })
+    Some(Mount { id, device, root, mount_point, options, filesystem, source })
 }
 
 /// A table of procfs as text. Names in it are bytes: those that are no UTF-8 are escaped as the

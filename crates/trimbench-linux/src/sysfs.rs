@@ -195,6 +195,21 @@ pub(crate) fn devices_of(mount: &Mount) -> Vec<BlockDevice> {
     by_number.or_else(|| BlockDevice::from_node(Path::new(&mount.source))).into_iter().collect()
 }
 
+/// The folder of sysfs that would show the device of a filesystem, where it has one and the folder
+/// cannot be read, as in a container that masks it.
+pub(crate) fn masked_device(mount: &Mount) -> Option<PathBuf> {
+    if !devices_of(mount).is_empty() {
+        return None;
+    }
+    let of_node = || {
+        let status = rustix::fs::stat(Path::new(&mount.source)).ok()?;
+        let is_block = FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice;
+        is_block.then(|| numbers_of(&status))
+    };
+    let (major, minor) = if mount.device.0 == 0 { of_node()? } else { mount.device };
+    Some(PathBuf::from(format!("/sys/dev/block/{major}:{minor}")))
+}
+
 /// The names in a folder, sorted; none if it cannot be read.
 pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };

@@ -120,12 +120,19 @@ fn verdicts(cards: &[AdviceCard]) -> String {
             part("remark", &card.remarks),
             part("agreement", &card.agreement),
             part("paced", &card.paced),
+            part("template", card.template.as_slice()),
+            part("already", card.already.as_slice()),
         ];
         let rows = parts.concat().into_iter();
         rows.map(|(part, words)| verdict_row(card, (part, "", ""), &words)).chain(
-            card.lines.iter().map(|line| {
+            card.lines.iter().flat_map(|line| {
                 let file = line.file.as_deref().unwrap_or_default();
-                verdict_row(card, ("line", &line.system, file), &line.text)
+                let row =
+                    |part, words: &String| verdict_row(card, (part, &line.system, file), words);
+                let behind = [("note", &line.note), ("check", &line.check)];
+                let behind =
+                    behind.into_iter().filter_map(|(part, it)| Some(row(part, it.as_ref()?)));
+                std::iter::once(row("line", &line.text)).chain(behind).collect::<Vec<_>>()
             }),
         )
     });

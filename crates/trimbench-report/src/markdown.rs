@@ -78,7 +78,13 @@ fn card(text: &mut Document, drive: &MeasuredDrive<'_>) {
     let facts: Vec<String> = advice.facts.iter().map(StatedFact::text).collect();
     list(text, "", facts.iter().map(String::as_str));
     list(text, "Because:", advice.because.iter().map(|reason| reason.text.as_str()));
-    text.commands(&advice.action);
+    if let Some(already) = &advice.already {
+        text.text(already).ours(".\n\n");
+    }
+    if let Some(label) = advice.template {
+        text.ours(label).ours(":\n\n");
+    }
+    text.commands(&advice.action, &advice.place);
     let texts = |all: &'static str, items: &[String]| (all, items.to_vec());
     let paced = advice.paced.iter();
     let paced = paced.map(|it| format!("{}: `{}` ({})", it.program, it.text, it.note));

@@ -32,6 +32,7 @@ mod strips;
 mod surface;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod under;
 
 use notes::Notes;

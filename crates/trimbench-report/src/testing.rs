@@ -152,11 +152,14 @@ pub(crate) fn with_hostile_advice(record: &RunRecord) -> RunRecord {
     for card in &mut record.advice {
         card.title.clone_from(&hostile);
         card.because.clear();
+        (card.template, card.already) = (Some(hostile.clone()), Some(hostile.clone()));
         card.would_change = vec![hostile.clone()];
         card.lines = vec![CardLine {
             system: hostile.clone(),
             file: Some(hostile.clone()),
             text: hostile.clone(),
+            check: Some(hostile.clone()),
+            note: Some(hostile.clone()),
             tested: true,
         }];
     }

@@ -27,7 +27,9 @@ mod cost;
 mod facts;
 mod harm;
 mod lines;
+mod options;
 mod paced;
+mod place;
 mod reach;
 mod table;
 
@@ -37,8 +39,13 @@ mod tests;
 pub use agreement::Agreement;
 pub use choice::{floor_ms, loss};
 pub use facts::{drive_name, drive_of};
-pub use lines::{DISK, LineToType, MOUNTPOINT, POOL, RULES_FILE, SERIAL, UUID, lines_to_type};
+pub use lines::{
+    KERNEL_LINE, LineToType, RULES_FILE, already, lines_to_type, placeholders, template,
+};
 pub use paced::{PacedSetting, of_rate};
+pub use place::{
+    DISK, MOUNTPOINT, OPTIONS, PLACEHOLDERS, POOL, Place, SERIAL, TrimFilesystem, UUID,
+};
 pub use table::{Decision, Known, decide};
 
 use benefit::Benefit;
@@ -95,8 +102,15 @@ pub struct Advice {
     pub deciding: String,
     /// The three facts that the answer follows from.
     pub facts: Vec<StatedFact>,
-    /// The lines to type for it.
+    /// The lines to type for it: only what has to change.
     pub lines: Vec<LineToType>,
+    /// What stands above lines that the reader has to complete; `None` if they are complete.
+    pub template: Option<&'static str>,
+    /// What is as it should be already, in words.
+    pub already: Option<String>,
+    /// Where the lines are to be typed.
+    #[serde(skip)]
+    pub place: Place,
     /// The reasons, the most important first.
     pub because: Vec<Reason>,
     /// What would change the answer, each with its number, in words.
@@ -317,10 +331,15 @@ pub fn advise_about(sessions: &[&Session], deletes: Option<Bytes>) -> Advice {
     };
     let deciding = found.deciding(&doubtful);
     found.not_measured.extend(facts.lacking());
+    let place = Place::of(sessions);
+    let lines = lines_to_type(&found.action, &place);
     Advice {
         deciding,
         facts: found.facts,
-        lines: lines_to_type(&found.action),
+        template: template(&lines, &place),
+        already: already(&found.action, &place),
+        lines,
+        place,
         action: found.action,
         because: found.because,
         would_change: found.would_change,

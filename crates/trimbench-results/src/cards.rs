@@ -38,6 +38,8 @@ fn card(target: &str, sessions: &[usize], advice: Advice) -> AdviceCard {
         system: line.system.to_owned(),
         file: line.file.map(str::to_owned),
         text: line.text,
+        check: line.check,
+        note: line.note.map(str::to_owned),
         tested: line.tested,
     });
     let facts = advice.facts.into_iter().map(|fact| CardFact {
@@ -58,6 +60,8 @@ fn card(target: &str, sessions: &[usize], advice: Advice) -> AdviceCard {
         facts: facts.collect(),
         because: reasons.collect(),
         lines: lines.collect(),
+        template: advice.template.map(str::to_owned),
+        already: advice.already,
         paced: paced.collect(),
         would_change: advice.would_change,
         not_measured: advice.not_measured,

@@ -49,7 +49,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         store.save(&record).inspect_err(|_| store.discard())?;
         (plan, record, store)
     };
-    let answer = "stopping; results so far are kept (Ctrl-C again stops at once)";
+    // Whether anything is kept is known, and said, once it has stopped.
+    let answer = "stopping (Ctrl-C again stops at once)";
     // What is left behind is cleaned at the next start.
     let interrupt = interrupt(answer, || {})?;
     let started = now();
@@ -156,7 +157,9 @@ fn print_unsaved(record: &RunRecord, format: OutputFormat) {
 fn resumable(failure: Failure, (store, plan): (&Store, &Plan), args: &RunArgs) -> Failure {
     let first = match &failure.hint {
         None => String::new(),
-        Some(hint) if failure.error.is::<TargetBusy>() => format!("{hint}; then "),
+        Some(hint) if failure.is_for_room() || failure.error.is::<TargetBusy>() => {
+            format!("{hint}; then ")
+        }
         Some(_) => return failure,
     };
     if let Some(command) = &args.continued_by {

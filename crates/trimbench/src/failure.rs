@@ -10,6 +10,9 @@ use trimbench_engine::runner::RunError;
 
 use crate::output::error_line;
 
+#[cfg(test)]
+mod tests;
+
 /// An error with its exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -38,6 +41,12 @@ impl Failure {
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Whether it can go on where it stopped once there is room again.
+    pub(crate) fn is_for_room(&self) -> bool {
+        let cause = self.error.downcast_ref();
+        matches!(cause, Some(MethodError::File { errno: Errno::ENOSPC, .. }))
     }
 
     /// Says what was going on.
@@ -109,11 +118,7 @@ impl From<MethodError> for Failure {
         }
         let hint = match (denied, full) {
             (true, _) => Some("fstrim (`mode=trim`) needs root; deletions do not".to_owned()),
-            (_, true) => Some(
-                "something else fills the filesystem: free some space, then continue with \
-                    `--resume`"
-                    .to_owned(),
-            ),
+            (_, true) => Some("something else fills the filesystem: free some space".to_owned()),
             _ => None,
         };
         Self { code, error: error.into(), hint }

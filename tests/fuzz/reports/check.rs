@@ -1,13 +1,14 @@
 //! Readers of outputs, which share no code with what writes them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, TextMergeStream};
+use trimbench_core::text::shell_word;
 use trimbench_report::Style;
-use trimbench_results::Action;
-use trimbench_results::advice::lines_to_type;
+use trimbench_results::advice::{KERNEL_LINE, Place, RULES_FILE, lines_to_type};
+use trimbench_results::{Action, PlannedSession, Session};
 
 /// What our own colours are.
 const COLOURS: [&str; 4] = ["\u{1b}[1m", "\u{1b}[33m", "\u{1b}[1;31m", "\u{1b}[0m"];
@@ -271,10 +272,62 @@ fn attributes(text: &str) -> Result<(), String> {
 #[derive(Debug)]
 pub(super) struct Lines(BTreeSet<String>);
 
+/// Where lines are that no other place has.
+fn placed(kind: &str, point: &str) -> Place {
+    let plan = PlannedSession {
+        method: "delete-stall".to_owned(),
+        target: "/".to_owned(),
+        preset: "quick".to_owned(),
+        options: BTreeMap::new(),
+    };
+    let mut session = Session::planned(plan, 1);
+    "directory".clone_into(&mut session.target.kind);
+    session.environment_before = [
+        ("filesystem", kind),
+        ("mount-point", point),
+        ("mount-options", "rw"),
+        ("fstab-line", "none"),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into();
+    Place::of(&[&session])
+}
+
+/// Whether a line is one of ours that names a place, in words that mean themselves to a shell.
+fn is_placed(line: &str) -> bool {
+    let Some(rest) = PLACED.into_iter().find_map(|start| line.strip_prefix(start)) else {
+        // A line of fstab.
+        let fields: Vec<&str> = line.split(' ').collect();
+        let is_plain = fields.iter().all(|field| shell_word(field) == **field);
+        let is_about_trim = fields.get(3).is_some_and(|it| it.contains("discard"))
+            || fields.get(3).is_some_and(|it| it.contains("X-fstrim.notrim"))
+            || fields.get(3) == Some(&"defaults");
+        return fields.len() == 6 && is_plain && is_about_trim && fields[1].starts_with('/');
+    };
+    let plain = rest.replace(['{', '}', '"'], "").replace("==", "=");
+    let is_plain = |word: &str| shell_word(word) == word;
+    plain.split(' ').all(is_plain) && !rest.contains("RUN")
+}
+
+/// What lines begin with that name a place, and are a template's no longer.
+const PLACED: [&str; 9] = [
+    "mount -o remount,",
+    "mount /",
+    "umount /",
+    "rootflags=",
+    "zpool set autotrim=",
+    "systemctl enable --now zfs-trim-weekly@",
+    "udevadm trigger --action=change /dev/",
+    "# shows its effect: ",
+    "ACTION==\"add|change\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", ",
+];
+
 impl Lines {
     /// Those of every answer; a shell reads each of the blocks.
     pub(super) fn new() -> Result<Self> {
         let mut lines = BTreeSet::new();
+        let places =
+            [Place::template(), placed("xfs", "/"), placed("xfs", "/srv"), placed("jfs", "/srv")];
         for action in [
             Action::MountWithDiscard,
             Action::WeeklyFstrim,
@@ -283,11 +336,13 @@ impl Lines {
             Action::DoNotTrim,
             Action::NothingToGain,
         ] {
-            for line in lines_to_type(&action) {
+            for line in places.iter().flat_map(|place| lines_to_type(&action, place)) {
                 let output = Command::new("sh").args(["-n", "-c", &line.text]).output();
                 let output = output.context("run sh")?;
                 ensure!(output.status.success(), "a shell does not read `{}`", line.text);
-                lines.insert(line.text.replace("=\"1\"", "=\"N\""));
+                let text = line.text.replace("=\"1\"", "=\"N\"").replace("=\"0\"", "=\"N\"");
+                lines.insert(text);
+                lines.extend(line.note.map(|note| format!("# {note}")));
             }
         }
         ensure!(lines.len() > 10, "there are lines to type");
@@ -336,8 +391,20 @@ impl Lines {
     fn known(&self, line: &str) -> Result<(), String> {
         let about = line.strip_prefix("# ").is_some_and(|about| {
             let about = about.strip_suffix(", not tested by trimbench").unwrap_or(about);
-            let systems = ["all", "ext4", "XFS", "btrfs", "ZFS", "dm-crypt"];
-            let places = ["as root", "/etc/fstab", "/etc/udev/rules.d/60-discard-max.rules"];
+            let systems = [
+                "all",
+                "ext4",
+                "XFS",
+                "btrfs",
+                "f2fs",
+                "ZFS",
+                "filesystem",
+                "swap",
+                "LVM",
+                "mkfs",
+                "dm-crypt",
+            ];
+            let places = ["as root", "/etc/fstab", "/etc/lvm/lvm.conf", RULES_FILE, KERNEL_LINE];
             let parts = about.split_once(", ");
             parts.is_some_and(|(it, place)| systems.contains(&it) && places.contains(&place))
         });
@@ -347,7 +414,7 @@ impl Lines {
             Some(bytes) => line.replace(&format!("=\"{bytes}\""), "=\"N\""),
             None => line.to_owned(),
         };
-        if about || self.0.contains(&line) {
+        if about || self.0.contains(&line) || is_placed(&line) {
             Ok(())
         } else {
             Err(format!("a line to type: {line:?}"))

@@ -42,9 +42,7 @@ pub enum MethodError {
         reason: String,
     },
     /// An operation on a file failed; the filesystem may be full by now.
-    #[error(
-        "`{step}`: {operation} of file {file} failed: {errno}; what was measured before is kept"
-    )]
+    #[error("`{step}`: {operation} of file {file} failed: {errno}")]
     File {
         /// The step in which it happened.
         step: String,

@@ -24,6 +24,12 @@ pub(super) enum Problem {
     )]
     NotWritable { path: PathBuf, errno: Errno },
     #[error(
+        "the filesystem of `{}` has free space and no free inodes, which each file needs (`df -i`); \
+         remove files that nobody needs, however small, or choose another",
+        path.display()
+    )]
+    NoInodes { path: PathBuf },
+    #[error(
         "the filesystem of `{}` is read-only: remount it with `-o rw` or choose another",
         path.display()
     )]
@@ -42,6 +48,12 @@ pub(super) enum Problem {
         path.display()
     )]
     NoDiscardCounters { path: PathBuf },
+    #[error(
+        "cannot read `{}`, so whether discards were sent is unknown; let this program read it (as \
+         by `podman run --security-opt unmask=/sys/dev/block`)",
+        folder.display()
+    )]
+    Masked { folder: PathBuf },
     #[error(transparent)]
     Mount(#[from] MountError),
     /// The kernel refused something that every supported system grants: look at limits

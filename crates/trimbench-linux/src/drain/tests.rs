@@ -4,6 +4,7 @@ fn mounted(options: &str) -> Mount {
     Mount {
         id: 1,
         device: (0, 0),
+        root: "/".into(),
         mount_point: "/".into(),
         options: options.to_owned(),
         filesystem: "btrfs".to_owned(),

@@ -4,11 +4,11 @@
 //! commands. So the type has two ways in: words and markup of this program, which are constants,
 //! and texts, which are escaped: hidden characters are shown, no tag, link, emphasis, cell,
 //! heading, list or fence begins, and GitHub finds no address, `@name` or `#number` in them. Lines
-//! to type are made here from an [`Action`], not taken from anywhere.
+//! to type are made here from an [`Action`] and a [`Place`], which takes plain names only.
 
 use trimbench_core::text::visible;
 use trimbench_results::Action;
-use trimbench_results::advice::lines_to_type;
+use trimbench_results::advice::{Place, lines_to_type};
 
 #[cfg(test)]
 mod tests;
@@ -82,20 +82,22 @@ impl Document {
         self
     }
 
-    /// The lines to type for an answer, as a block; nothing where there are none.
-    pub(super) fn commands(&mut self, action: &Action) -> &mut Self {
-        let lines = lines_to_type(action);
+    /// The lines to type for an answer at a place, as a block; nothing where there are none.
+    pub(super) fn commands(&mut self, action: &Action, place: &Place) -> &mut Self {
+        let lines = lines_to_type(action, place);
         if lines.is_empty() {
             return self;
         }
         self.0.push_str("```sh\n");
         for line in lines {
-            let place = line.file.unwrap_or("as root");
+            let where_to = line.file.unwrap_or("as root");
             let untested = if line.tested { "" } else { ", not tested by trimbench" };
-            let about = ["# ", line.system, ", ", place, untested, "\n"].concat();
-            self.0.push_str(&about);
-            self.0.push_str(&line.text);
-            self.0.push('\n');
+            let about = ["# ", line.system, ", ", where_to, untested, "\n"].concat();
+            let note = line.note.map(|note| ["# ", note, "\n"].concat()).unwrap_or_default();
+            self.0.extend([about, note, line.text, "\n".to_owned()]);
+            if let Some(check) = line.check {
+                self.0.extend(["# shows its effect: ", check.as_str(), "\n"]);
+            }
         }
         self.0.push_str("```\n\n");
         self

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use serde::Serialize;
-use trimbench_results::advice::{Agreement, LineToType, PacedSetting, StatedFact};
+use trimbench_results::advice::{Agreement, LineToType, PacedSetting, StatedFact, placeholders};
 use trimbench_results::{Action, Advice, LabelledSession, Reason};
 
 use super::code;
@@ -89,7 +89,7 @@ fn card(verdict: &VerdictSection) -> Markup {
                     ul { @for (one, figures) in more { (reason(one, figures)) } }
                 }
             }
-            (lines(&advice.lines))
+            (lines(advice))
             (list("What would change this", &advice.would_change))
             (list("Found, and not to be had", &advice.remarks))
             (agreement(&advice.agreement))
@@ -112,29 +112,36 @@ fn facts(facts: &[StatedFact]) -> Markup {
     }
 }
 
-/// What to type: for each filesystem its commands and lines of files.
-fn lines(lines: &[LineToType]) -> Markup {
-    let systems = lines.iter().map(|line| line.system);
-    let mut systems: Vec<&str> = systems.collect();
-    systems.sort_by_key(|system| lines.iter().position(|line| line.system == *system));
-    systems.dedup();
+/// What to type: for each filesystem its commands and lines of files, each with its check.
+fn lines(advice: &Advice) -> Markup {
+    let lines = &advice.lines;
+    let mut systems: Vec<&str> = Vec::new();
+    for line in lines {
+        if !systems.contains(&line.system) {
+            systems.push(line.system);
+        }
+    }
+    let names = placeholders(lines);
     html! {
+        @if let Some(already) = &advice.already { p { (code(already)) } }
         @if !lines.is_empty() {
             details.lines open {
                 summary { "What to type" }
-                p {
-                    "Yours to replace: FILESYSTEM-UUID, /MOUNTPOINT, SERIAL-NUMBER, DISK, POOL, "
-                    "NAME."
-                }
+                @if let Some(label) = advice.template { p { (label) } }
+                @if !names.is_empty() { p { "Yours to replace: " (names.join(", ")) "." } }
                 @for system in systems {
                     @if system != "all" { h4 { (system) } }
                     @for line in lines.iter().filter(|line| line.system == system) {
                         @match line.file {
-                            Some(file) => p { "in " code { (file) } ":" },
+                            Some(file) => p { "in " code { (file) } (untested(line)) ":" },
                             None => p { "as root" (untested(line)) ":" },
                         }
                         // It scrolls, so the keyboard must reach it.
                         pre tabindex="0" { (line.text) }
+                        @if let Some(note) = line.note { p { small { (code(note)) } } }
+                        @if let Some(check) = &line.check {
+                            p { small { "shows its effect: " code { (check) } } }
+                        }
                     }
                 }
             }
@@ -143,7 +150,7 @@ fn lines(lines: &[LineToType]) -> Markup {
 }
 
 fn untested(line: &LineToType) -> &'static str {
-    if line.tested { "" } else { " (not tested by trimbench: the program is not here)" }
+    if line.tested { "" } else { " (not tested by trimbench)" }
 }
 
 /// Whether methods that measured one cost agree.

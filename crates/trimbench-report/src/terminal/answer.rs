@@ -3,11 +3,11 @@
 //!
 //! Reasons, intervals and all other figures are in the full report, which its last line names.
 
-use trimbench_core::text::shell_word;
-use trimbench_results::advice::{LineToType, MOUNTPOINT, UUID, drive_name};
-use trimbench_results::{Advice, RunRecord, Session};
+use trimbench_results::advice::drive_name;
+use trimbench_results::{Action, Advice, RunRecord, Session};
 
 use super::notes::Notes;
+use super::typed::{PROMPT, lines_of, typed};
 use super::{cards, ended, figures, outcome_words};
 use crate::grid::{Grid, GridColumn};
 use crate::style::{Emphasis, Style};
@@ -17,12 +17,8 @@ mod limits;
 mod matrix;
 mod missing;
 
-/// What stands for a prompt of root before a line to type.
-const PROMPT: &str = "# ";
 /// Columns below which a verdict has no columns of its own.
 const NARROW: usize = 60;
-/// Blanks before lines that belong to the one above.
-const INDENT: usize = 2;
 
 /// A drive with its card.
 pub(super) struct Judged<'a> {
@@ -106,97 +102,42 @@ fn verdicts(drives: &[Judged<'_>], style: Style) -> Vec<String> {
     }
     lines.extend(grid.rows(style));
     lines.extend(match drives {
-        [only] => all_lines(only, style),
+        [only] => typed(&only.advice, &lines_of(&only.advice), style),
         _ => first_lines(drives, style),
     });
     lines
 }
 
-/// Every line to type for the one drive.
-fn all_lines(judged: &Judged<'_>, style: Style) -> Vec<String> {
-    let lines = lines_of(judged);
-    let commands = lines.iter().filter(|line| line.file.is_none());
-    let commands = commands.flat_map(|line| command(&line.text, style));
-    let kept = lines.iter().filter_map(|line| Some((line.file?, &line.text)));
-    let kept =
-        kept.flat_map(|(file, text)| style.labelled("", INDENT, &format!("in {file}: {text}")));
-    commands.chain(kept).collect()
-}
-
 /// The first line of each answer, once.
 fn first_lines(drives: &[Judged<'_>], style: Style) -> Vec<String> {
-    let mut shown: Vec<(&str, String)> = Vec::new();
-    for judged in drives {
-        let answer = judged.advice.action.short();
-        let lines = lines_of(judged);
-        let command = lines.iter().find(|line| line.file.is_none());
-        let text = match (lines.first(), command) {
-            (Some(LineToType { file: Some(file), text, .. }), None) => format!("in {file}: {text}"),
-            // A rule has to be there before it is loaded.
-            (Some(LineToType { file: Some(file), text, system: "all", .. }), _) => {
-                format!("in {file}: {text}")
-            }
-            (_, Some(line)) => format!("{PROMPT}{}", line.text),
-            (_, None) => continue,
-        };
-        if !shown.iter().any(|(other, line)| (*other, line) == (answer, &text)) {
-            shown.push((answer, text));
+    let mut shown: Vec<(String, String)> = Vec::new();
+    for Judged { advice, .. } in drives {
+        let Some(text) = first_line(advice) else { continue };
+        // No line of its own: all rows of a run of every method stand on the first screen.
+        let template = advice.template.map_or("", |_| " (template)");
+        let line = (format!("{}{template}:", advice.action.short()), text);
+        if !shown.contains(&line) {
+            shown.push(line);
         }
     }
-    let indent = shown.iter().map(|(answer, _)| answer.chars().count() + 3).max().unwrap_or(0);
-    let label = |answer: &str| format!("{answer}:");
-    shown.iter().flat_map(|(answer, text)| style.labelled(&label(answer), indent, text)).collect()
+    let indent = shown.iter().map(|(answer, _)| answer.chars().count() + 2).max().unwrap_or(0);
+    shown.iter().flat_map(|(answer, text)| style.labelled(answer, indent, text)).collect()
 }
 
-/// The lines to type on a drive's filesystem; on a drive without one those for ext4.
-fn lines_of(judged: &Judged<'_>) -> Vec<LineToType> {
-    let directory = judged.drive.sessions.iter().find(|it| it.target.kind == "directory");
-    let identity = |key: &str| directory.and_then(|it| it.target.identity.get(key));
-    let system = match identity("filesystem").map(String::as_str) {
-        Some("xfs") => "XFS",
-        Some("btrfs") => "btrfs",
-        Some("zfs") => "ZFS",
-        _ => "ext4",
-    };
-    let mounted = directory.and_then(|it| it.environment_before.get("mount-point"));
-    let mounted = mounted.filter(|place| is_typed_as_it_is(place));
-    let suits = |line: &&LineToType| line.system == "all" || line.system == system;
-    let lines = judged.advice.lines.iter().filter(suits).cloned();
-    lines
-        .map(|mut line| {
-            if let Some(place) = mounted {
-                line.text = line.text.replace(MOUNTPOINT, place);
-            }
-            line
-        })
-        .collect()
-}
-
-/// Whether a path means itself to a shell and in `/etc/fstab`, without quotes. Any other stays out
-/// of the lines to type: the two quote differently, and a line is wrapped at blanks.
-fn is_typed_as_it_is(path: &str) -> bool {
-    path.starts_with('/') && shell_word(path) == path
-}
-
-/// A command behind its prompt.
-fn command(text: &str, style: Style) -> Vec<String> {
-    style.labelled(&format!("{:INDENT$}{}", "", PROMPT.trim_end()), INDENT + PROMPT.len(), text)
-}
-
-/// What is the reader's to replace in these lines.
-pub(super) fn placeholders(lines: &[LineToType]) -> Option<String> {
-    let names = [UUID, MOUNTPOINT, "SERIAL-NUMBER", "DISK", "POOL", "NAME"];
-    let used: Vec<&str> = names
-        .into_iter()
-        .filter(|name| {
-            lines.iter().any(|line| line.text.split(|c: char| !in_name(c)).any(|it| it == *name))
-        })
-        .collect();
-    (!used.is_empty()).then(|| format!("yours to replace: {}", used.join(", ")))
-}
-
-fn in_name(letter: char) -> bool {
-    letter.is_ascii_uppercase() || letter == '-' || letter == '/'
+/// The line that says most of what is to be done; `None` where there is nothing to do.
+fn first_line(advice: &Advice) -> Option<String> {
+    let lines = lines_of(advice);
+    let command = lines.iter().find(|line| line.file.is_none());
+    let first = lines.first();
+    if advice.action == Action::NothingToGain && first.is_some_and(|it| it.file.is_some()) {
+        // What is mounted without `discard` is trimmed by the timer.
+        return Some("option X-fstrim.notrim in /etc/fstab".to_owned());
+    }
+    // A rule has to be there before it is loaded.
+    let in_file = first.filter(|line| line.system == "all" || command.is_none());
+    let in_file = in_file.and_then(|line| Some(format!("in {}: {}", line.file?, line.text)));
+    let as_root = || command.map(|line| format!("{PROMPT}{}", line.text));
+    in_file.or_else(as_root).or_else(|| advice.already.clone())
 }
 
 /// How the run ended, and where the rest is.

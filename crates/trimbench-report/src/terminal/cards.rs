@@ -1,9 +1,10 @@
 //! The whole card of a drive: the answer, why, what to type, what would change it, what is open.
 
 use trimbench_results::Advice;
-use trimbench_results::advice::{LineToType, StatedFact};
+use trimbench_results::advice::StatedFact;
 
-use super::answer::{Judged, placeholders};
+use super::answer::Judged;
+use super::typed::typed;
 use crate::style::Style;
 
 /// Blanks before what belongs to a heading.
@@ -30,7 +31,11 @@ pub(super) fn cards(drives: &[Judged<'_>], style: Style) -> Vec<String> {
         ] {
             lines.extend(list(title, &items, style));
         }
-        lines.extend(typed(&advice.lines, style));
+        let to_type = typed(advice, &advice.lines, style);
+        if !to_type.is_empty() {
+            lines.extend(style.labelled("", 0, "what to type:"));
+            lines.extend(to_type);
+        }
         let paced = advice.paced.iter();
         let paced = paced.map(|it| format!("{}: `{}` ({})", it.program, it.text, it.note));
         lines.extend(list(
@@ -65,19 +70,4 @@ fn list(title: &str, items: &[String], style: Style) -> Vec<String> {
     let mut lines = style.labelled("", 0, &format!("{title}:"));
     lines.extend(items.iter().flat_map(|item| style.labelled("-", INDENT, item)));
     lines
-}
-
-/// What to type, for every filesystem.
-fn typed(lines: &[LineToType], style: Style) -> Vec<String> {
-    let text = |line: &LineToType| {
-        let of = if line.system == "all" { String::new() } else { format!("{}, ", line.system) };
-        let place = line.file.map_or("as root".to_owned(), |file| format!("in {file}"));
-        let untested = if line.tested { "" } else { ", not tested by trimbench" };
-        format!("{of}{place}{untested}: {}", line.text)
-    };
-    let items: Vec<String> = lines.iter().map(text).collect();
-    let mut shown = list("what to type", &items, style);
-    let names = placeholders(lines).filter(|_| !shown.is_empty());
-    shown.extend(names.iter().flat_map(|names| style.labelled("", INDENT, names)));
-    shown
 }

@@ -210,7 +210,7 @@ fn the_line_to_type_names_the_filesystem_that_was_measured() {
     session.target.kind = "directory".to_owned();
     session.target.identity.insert("filesystem".to_owned(), "xfs".to_owned());
     let line = |place: &str| {
-        format!("in /etc/fstab: UUID=FILESYSTEM-UUID {place} xfs defaults,discard 0 0")
+        format!("in /etc/fstab: UUID=FILESYSTEM-UUID {place} xfs EXISTING-OPTIONS,discard 0 0")
     };
     for (place, typed) in [
         ("/mnt/my-disk", "/mnt/my-disk"),
@@ -225,6 +225,45 @@ fn the_line_to_type_names_the_filesystem_that_was_measured() {
         let text = answer(&record, Style { width: 120, ..PLAIN });
         assert!(text.contains(&line(typed)) && !text.contains("ext4"), "{text}");
         assert!(!text.contains("reboot"), "{text}");
+    }
+}
+
+#[test]
+fn each_line_has_its_check_and_what_is_right_is_kept() {
+    let mut record = costly_and_cheap();
+    record.sessions.drain(..2);
+    record.plan.drain(..2);
+    let wide = Style { width: 120, ..PLAIN };
+    let template = answer(&record, wide);
+    assert!(template.contains("template, for a filesystem of yours:"), "{template}");
+    record.sessions[0].target.kind = "directory".to_owned();
+    let mut mounted = |options: &str| {
+        let facts = [
+            ("filesystem", "xfs"),
+            ("mount-point", "/srv"),
+            ("mount-options", options),
+            ("filesystem-uuid", "c0ffee00-1111"),
+        ];
+        let facts = facts.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        record.sessions[0].environment_before = facts.into();
+        (answer(&record, wide), full(&record, wide))
+    };
+    let (short, whole) = mounted("rw,noatime,inode64");
+    for text in [&short, &whole] {
+        for part in [
+            "in /etc/fstab: UUID=c0ffee00-1111 /srv xfs noatime,discard 0 0",
+            "shows its effect: `findmnt --verify`",
+            "# umount /srv",
+            "# mount /srv",
+            "shows its effect: `findmnt -no OPTIONS /srv`",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("template") && !text.contains("yours to replace"), "{text}");
+    }
+    for text in <[String; 2]>::from(mounted("rw,noatime,discard")) {
+        assert!(text.contains("already on: keep it (`/srv` is mounted with `discard`)"), "{text}");
+        assert!(!text.contains("/etc/fstab") && !text.contains("shows its effect"), "{text}");
     }
 }
 

@@ -370,7 +370,8 @@ fn no_card_contradicts_itself() {
         Action::Unknown,
     ];
     for action in all {
-        let text: Vec<String> = lines_to_type(&action).into_iter().map(|it| it.text).collect();
+        let text: Vec<String> =
+            lines_to_type(&action, &Place::template()).into_iter().map(|it| it.text).collect();
         let has = |part: &str| text.iter().any(|line| line.contains(part));
         let online = has(",discard") || has("autotrim=on");
         let offline = has("nodiscard") || has("autotrim=off");
@@ -380,7 +381,10 @@ fn no_card_contradicts_itself() {
             matches!(action, Action::MountWithDiscard | Action::SmallerDiscardMax { .. });
         assert_eq!(online, trims_online, "{action:?}");
         assert_eq!(starts, action == Action::WeeklyFstrim, "{action:?}");
-        assert_eq!(has("discard_max_bytes"), matches!(action, Action::SmallerDiscardMax { .. }));
+        let limits = matches!(action, Action::SmallerDiscardMax { .. } | Action::DoNotTrim);
+        assert_eq!(has("discard_max_bytes"), limits, "{action:?}");
+        // What stops trimming on the whole machine is for a drive that loses data only.
+        assert_eq!(stops, action == Action::DoNotTrim, "{action:?}");
     }
 }
 

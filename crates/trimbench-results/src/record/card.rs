@@ -23,8 +23,14 @@ pub struct AdviceCard {
     /// The facts that it follows from; none in records of before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<CardFact>,
-    /// The lines to type for it.
+    /// The lines to type for it: only what has to change.
     pub lines: Vec<CardLine>,
+    /// What stands above lines that the reader has to complete; none if they are complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// What is as it should be already, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub already: Option<String>,
     /// The reasons, the most important first.
     pub because: Vec<CardReason>,
     /// What would change the answer, in words.
@@ -53,13 +59,20 @@ pub struct CardFact {
 /// A line to type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardLine {
-    /// For whom: `ext4`, `XFS`, `btrfs`, `ZFS`, or `all`.
+    /// For whom: `ext4`, `XFS`, `btrfs`, `f2fs`, `ZFS`, `swap`, `LVM`, `mkfs`, `dm-crypt`, or
+    /// `all`.
     pub system: String,
     /// The file in which it stands; none for a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line.
     pub text: String,
+    /// The command that shows its effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// What one has to know before one types it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// Whether trimbench's tests give it to the real program.
     pub tested: bool,
 }

@@ -17,6 +17,10 @@ use crate::output::note;
 use crate::plan::{Plan, Session};
 use crate::trace::TraceFiles;
 
+/// What to do where files are refused although there is space.
+const NO_INODES: &str = "the filesystem has free space and no free inodes, which each file needs \
+                         (`df -i`): remove files that nobody needs, or have the method make fewer";
+
 /// Is told what becomes of a session, and keeps it.
 pub(super) trait Listener {
     /// The target is open: its part of the record, without steps yet. The steps of an earlier run
@@ -114,6 +118,8 @@ fn measure(
     let same = if found.is_ok() { target.still_same() } else { Ok(()) };
     aftermath.target_changed |= same.as_ref().is_err_and(|error| !error.is_gone());
     let is_virtual = target.capabilities().clock == Clock::Virtual;
+    // While its files are there.
+    let no_inodes = target.has_no_inodes();
     // Closing cleans up, so it comes before any error is looked at.
     let (after, closed) = target.close();
     aftermath.environment = Some(after);
@@ -133,7 +139,9 @@ fn measure(
             if let Err(failure) = closed {
                 Failure::from(failure).print();
             }
-            Err(error.into())
+            let failure = Failure::from(error);
+            let is_for_inodes = no_inodes && failure.is_for_room();
+            Err(if is_for_inodes { failure.with_hint(NO_INODES) } else { failure })
         }
     }
 }

@@ -132,7 +132,7 @@ fn a_filesystem_that_others_fill_meanwhile_ends_the_run_with_what_there_is() {
     }
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), Some(3), "{}", stderr(&output));
-    for part in ["`repetition-", " of file ", "ENOSPC", "`--resume`"] {
+    for part in ["`repetition-", " of file ", "ENOSPC", "`trimbench run --resume "] {
         assert!(stderr(&output).contains(part), "no {part} in {}", stderr(&output));
     }
     assert_eq!(entries(image.path()), ["precious"], "the directory is gone");

@@ -210,6 +210,7 @@ fn mounts_are_found_by_number_by_source_and_by_membership() {
             mount: Mount {
                 id: 1,
                 device,
+                root: "/".into(),
                 mount_point: PathBuf::from("/data"),
                 options: "rw".to_owned(),
                 filesystem: "btrfs".to_owned(),

@@ -4,6 +4,7 @@ fn mount(device: (u32, u32), point: &str) -> Mount {
     Mount {
         id: 1,
         device,
+        root: "/".into(),
         mount_point: PathBuf::from(point),
         options: "rw".to_owned(),
         filesystem: "ext4".to_owned(),

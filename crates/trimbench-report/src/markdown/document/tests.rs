@@ -72,14 +72,14 @@ fn html_holds_a_text_as_code_and_nothing_else() {
 fn commands_are_the_lines_to_type_and_nothing_else() {
     let action = Action::SmallerDiscardMax { bytes: 1 << 20 };
     let text = written(|document| {
-        document.commands(&action);
+        document.commands(&action, &Place::template());
     });
-    for line in lines_to_type(&action) {
+    for line in lines_to_type(&action, &Place::template()) {
         assert!(text.lines().any(|it| it == line.text), "{text}");
     }
     assert_eq!(text.matches("```").count(), 2);
     let nothing = written(|document| {
-        document.commands(&Action::Unknown);
+        document.commands(&Action::Unknown, &Place::template());
     });
     assert_eq!(nothing, "");
 }
