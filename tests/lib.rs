@@ -91,10 +91,15 @@ pub enum Need {
 /// The record of the run in this folder, with the steps that were kept since it was written; `None`
 /// where there is none that can be read.
 pub fn kept_record(run: &Path) -> Option<RunRecord> {
-    let read = |name: &str| std::fs::read(run.join(name));
+    // Whoever opens a pipe waits for its other end.
+    let read = |name: &str| {
+        let path = run.join(name);
+        let is_file = std::fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
+        is_file.then(|| std::fs::read(path).ok()).flatten()
+    };
     // In this order: the steps go once the record has them.
     let steps = read("steps.ndjson").unwrap_or_default();
-    let mut record = RunRecord::from_json(&read("run.json").ok()?).ok()?;
+    let mut record = RunRecord::from_json(&read("run.json")?).ok()?;
     record.add_kept(&steps);
     Some(record)
 }

@@ -125,11 +125,16 @@ impl Raw {
     }
 }
 
-/// An error unless a run with these sessions ended well. One that measured time while other tests
-/// took the processor says so, and ends as an invalid run: what it counts is right all the same.
+/// An error unless a run with these sessions [ended well](status_of).
 pub(super) fn ended_well(capture: &Capture, sessions: &[Session]) -> Result<()> {
+    capture.expect_status(status_of(sessions)).map(drop)
+}
+
+/// The exit code of a run that went well. One that measured time while other tests took the
+/// processor says so, and ends as an invalid run: what it counts is right all the same.
+pub(super) fn status_of(sessions: &[Session]) -> i32 {
     let is_paused = sessions.iter().any(|session| session.has_caveat(Caveat::Paused));
-    capture.expect_status(if is_paused { exit::INVALID } else { exit::DONE }.into()).map(drop)
+    if is_paused { exit::INVALID } else { exit::DONE }.into()
 }
 
 impl Run {

@@ -14,9 +14,9 @@ use crate::verify::{self, SkipSummary};
 use crate::{Repository, bench, process, tidy};
 
 /// After this long everything that still runs is ended, and the run has failed. The house rule is
-/// 30 minutes. It has room for a machine at two thirds of its speed: the tests alone take 20
-/// minutes, and a machine that is shared must not decide whether a change lands.
-const LIMIT: Duration = Duration::from_secs(45 * 60);
+/// 30 minutes, and the limit of the machine 90. On a shared machine the steps took 53 minutes: how
+/// much others compute there must not decide whether a change lands.
+const LIMIT: Duration = Duration::from_secs(80 * 60);
 
 /// Runs every step; whether all were good.
 pub fn run(repository: &Repository) -> Result<bool> {

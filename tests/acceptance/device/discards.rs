@@ -9,7 +9,7 @@ use trimbench_core::units::{index, rounded};
 use trimbench_results::{Session, Step};
 
 use super::integrity;
-use crate::acceptance::runs::{Run, metric, parameter};
+use crate::acceptance::runs::{Run, metric, parameter, status_of};
 use crate::acceptance::{Bar, Capture, Context, Finding, Raw};
 use crate::tracepoints::{Kind, Recorded, Trace, TraceEvent, events, lost};
 
@@ -48,11 +48,12 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let events = events(&raw.text("sweep.trace")?)?;
     let lost = lost(&raw.text("sweep.lost")?)?;
     let mut findings = sweep(&session, &events, &run)?;
-    let bar = Bar::Equals(0.0);
     let what = "events that the trace lost";
-    findings.push(Finding::new(what, (lost as f64, ""), bar, &run).from_file("sweep.lost"));
+    let none = Bar::Equals(0.0);
+    findings.push(Finding::new(what, (lost as f64, ""), none, &run).from_file("sweep.lost"));
     let itself = raw.capture_itself(SWEEP)?;
     let code = run.status.context("a signal ended the run")?;
+    let bar = Bar::Equals(status_of(&[session]).into());
     findings.push(Finding::new("exit code of the sweep", (code.into(), ""), bar, &itself));
     findings.extend(integrity::findings(raw)?);
     Ok(findings)
