@@ -190,7 +190,7 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         },
         quantity(LONG_TRIM_S, "s")
     );
-    let short = format!("p99.9 {} after deletions, else {}", tail.quantity(), placebo.quantity());
+    let short = format!("p99.9 at deletions {}, else {}", tail.quantity(), placebo.quantity());
     Some((side, Reason::new(text, &[tail, placebo]).in_short(short)))
 }
 
