@@ -257,7 +257,9 @@ impl SeenRate {
 
 fn merged(parts: &[LatencyHistogram]) -> LatencyHistogram {
     let mut all = LatencyHistogram::new();
-    parts.iter().for_each(|part| all.merge(part));
+    for part in parts {
+        all.merge(part);
+    }
     all
 }
 

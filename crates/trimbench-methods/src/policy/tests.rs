@@ -241,7 +241,7 @@ fn a_week_is_as_much_written_as_in_kernels() {
     assert_eq!(set, "fstrim-weekly,period=7s");
     assert_eq!(lab.text_in("none", "none", Bytes(1)), "none");
     // The cycles that count are whole weeks, and the p99.9 has twice what it needs.
-    assert_eq!(lab.window as u32 * lab.cycle.0 % lab.week.0, 0);
+    assert_eq!(lab.window as u64 * u64::from(lab.cycle.0) % u64::from(lab.week.0), 0);
     let counted = lab.window as f64 * f64::from(lab.cycle.0) / 1e6 * 200.0;
     assert!(counted * 1e9 / lab.gap.0 as f64 >= 20_000.0);
 }

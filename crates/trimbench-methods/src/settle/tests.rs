@@ -156,7 +156,9 @@ fn what_the_twin_does_now_and_then_is_no_settling() {
     // The collector of the drive stops the load for 60 ms now and then, with a TRIM or without.
     let bursts = |at: &[usize]| {
         let mut rates = curve(0, 1.0);
-        at.iter().for_each(|at| rates[*at..at + 6].fill(40.0));
+        for at in at {
+            rates[*at..at + 6].fill(40.0);
+        }
         rates
     };
     let after = |rates: &[f64], twin: &[f64]| figure(&found_in(&[], rates, twin), "settle").clone();
