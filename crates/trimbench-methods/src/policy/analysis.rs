@@ -20,8 +20,7 @@ struct Life<'a> {
     /// The last of them, which count.
     last: Vec<&'a Step>,
     responses: LatencyHistogram,
-    steady: bool,
-    /// Cycles until the criterion first held.
+    /// Cycles until the criterion first held; `None` if it never did.
     stable_after: Option<usize>,
 }
 
@@ -53,7 +52,8 @@ pub fn analyse(method: &PolicyLab, steps: &[Step]) -> Findings {
         figures.extend(life.figures(choice.map(|it| it.policy), &front));
     }
     let few = choice.is_none().then_some(Caveat::TooFewPoints);
-    let unsteady = lives.iter().any(|life| !life.steady).then_some(Caveat::NoSteadyState);
+    let unsteady =
+        lives.iter().any(|life| life.stable_after.is_none()).then_some(Caveat::NoSteadyState);
     if let (Some(caveat), Some(figure)) = (unsteady, figures.first_mut()) {
         figure.caveat(caveat);
     }
@@ -140,13 +140,12 @@ impl<'a> Life<'a> {
         let values = |steps: &[&Step]| -> Vec<f64> {
             steps.iter().filter_map(|step| step.metric(AMPLIFICATION)).collect()
         };
-        let steady = criterion(method).judge(&values(&last)).is_some_and(|it| it.steady);
         let mut responses = LatencyHistogram::new();
         for histogram in last.iter().filter_map(|step| step.histogram(RESPONSE)) {
             responses.merge(&histogram);
         }
         let stable_after = criterion(method).steady_at(&values(&cycles));
-        (!last.is_empty()).then_some(Self { policy, cycles, last, responses, steady, stable_after })
+        (!last.is_empty()).then_some(Self { policy, cycles, last, responses, stable_after })
     }
 
     /// The sum of a metric over the cycles that count.
@@ -200,7 +199,7 @@ impl<'a> Life<'a> {
             if is_tail {
                 figure.verdict = self.verdict(chosen, front);
             }
-            if !self.steady && (is_tail || column.of == Source::Amplification) {
+            if self.stable_after.is_none() && (is_tail || column.of == Source::Amplification) {
                 figure.caveat(Caveat::NoSteadyState);
             }
             Some(figure)

@@ -73,7 +73,7 @@ settings! {
         /// its `period` is set; {}
         pub week: Ppm = "week", default_to("100%"), within(percent(1), percent(10_000));
         /// cycles under each policy, {}
-        pub cycles_max: u32 = "cycles", presets("8", "20", "20"),
+        pub cycles_max: u32 = "cycles", presets("10", "20", "20"),
             described("`stable-cycles` to 1000");
         /// the last cycles, which give the figures, and over which the write amplification must be
         /// stable; {}
