@@ -64,8 +64,14 @@ caveats! {
     ByReadingOnly "by-reading-only":
         "the filesystem's model follows its source code; no running kernel was compared with it"
         => "take ext4, XFS or btrfs, whose models were compared, or measure the real filesystem";
+    AllocatorNotModelled "allocator-not-modelled":
+        "XFS, btrfs and f2fs allocate here by no rule of their own: no write amplification of them"
+        => "compare what ext4, `fstrim-ext4` and `none` write, or measure the real filesystem";
     WindowTooShort "window-too-short":
         "the stall had not ended when the window closed; the figure is a lower bound"
+        => "give a longer window: `--set window=30s`";
+    LowerBound "lower-bound":
+        "the window closed before the end: the true value is at least this"
         => "give a longer window: `--set window=30s`";
     PhaseTooShort "phase-too-short":
         "a phase ended within one sampling interval: its rates are unknown"

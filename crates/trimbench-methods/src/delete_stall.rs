@@ -36,7 +36,7 @@ use trimbench_engine::{
 impl MethodDefinition for DeleteStall {
     const INFO: MethodInfo = MethodInfo {
         id: "delete-stall",
-        version: 3,
+        version: 4,
         summary: "how long you notice a deletion: seconds of stutter per GB deleted",
         options: Self::rows,
         resumes: true,

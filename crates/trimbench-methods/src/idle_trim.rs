@@ -34,7 +34,7 @@ const CAPACITY_MIN: Bytes = Bytes::mib(1);
 impl MethodDefinition for IdleTrim {
     const INFO: MethodInfo = MethodInfo {
         id: "idle-trim",
-        version: 2,
+        version: 3,
         summary: "TRIM of the whole device, empty and full: seconds per GB",
         options: Self::rows,
         resumes: true,

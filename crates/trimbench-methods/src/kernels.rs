@@ -37,7 +37,7 @@ const NEEDS_A_MODEL: &str = "it makes one filesystem after the other as differen
 impl MethodDefinition for Kernels {
     const INFO: MethodInfo = MethodInfo {
         id: "kernels",
-        version: 2,
+        version: 3,
         summary: "the same deletions under each filesystem and era: waits, losses and wear",
         options: Self::rows,
         resumes: true,
@@ -63,11 +63,16 @@ impl Method for Kernels {
 
     fn demand(&self, capacity: Bytes, _: u64) -> Demand {
         let systems = self.systems.len() as u64;
-        let churned = capacity.0.saturating_mul(self.drive_writes.into());
-        let written = churned.saturating_add(self.fill.of(capacity.0).saturating_mul(2));
+        let worn =
+            self.systems.iter().filter(|system| system.allocates_as_modelled()).count() as u64;
+        let churned = capacity.0.saturating_mul(self.drive_writes.into()).saturating_mul(worn);
+        let fills = self.fill.of(capacity.0).saturating_mul(systems + worn);
         let churning = Nanos::from_seconds(churned as f64 / self.churn.0 as f64);
-        let each = churning + self.window.times(2) + self.rest.times(2);
-        Demand { written: Bytes(written.saturating_mul(systems)), time: each.times(systems) }
+        let each = self.window.times(2) + self.rest.times(2);
+        Demand {
+            written: Bytes(churned.saturating_add(fills)),
+            time: churning + each.times(systems),
+        }
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {

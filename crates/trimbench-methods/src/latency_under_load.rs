@@ -33,7 +33,7 @@ const SPACE: Bytes = Bytes::mib(16);
 impl MethodDefinition for LatencyUnderLoad {
     const INFO: MethodInfo = MethodInfo {
         id: "latency-under-load",
-        version: 1,
+        version: 2,
         summary: "response times of reads and writes at each rate, with and without TRIM",
         options: Self::rows,
         resumes: true,
@@ -71,11 +71,17 @@ impl Method for LatencyUnderLoad {
             accessed += per_s * seconds * self.access.0 as f64;
             time += seconds;
         }
+        // One confirmation a curve, at the highest rate that the drive sustains.
+        if let Some(length) = self.confirmed_at(sustained) {
+            let seconds = (self.warm_up_at(sustained) + length).seconds();
+            accessed += sustained * seconds * self.access.0 as f64;
+            time += seconds;
+        }
         let curves = self.trim_rates.len() as f64;
         let accessed = trimbench_core::units::rounded(accessed * curves);
         let filled: u64 = self.trim_rates.iter().map(|rate| self.trims(*rate)).sum();
         let filled = (self.trim_chunk.0.saturating_mul(filled))
-            .saturating_mul(self.rates.len() as u64)
+            .saturating_mul(self.rates.len() as u64 + u64::from(self.confirm_time.is_some()))
             .min(span.0.saturating_mul(self.rates.len() as u64));
         let writes = |bytes: u64| bytes - self.read_share.of(bytes);
         let written = self.precondition.of(span.0).saturating_add(writes(rounds));

@@ -1,7 +1,7 @@
 //! `policy`: compares the cost and benefit of trim policies.
 //!
 //! Files are deleted and created at a steady rate under a load, with the same operations for each
-//! policy, until the write amplification is stable. The load's latency and the untrimmed space come
+//! policy, for as long under each; the write amplification is to be stable by then. The load's latency and the untrimmed space come
 //! from the same cycles. The procedure, its parameters and what it cannot show are in
 //! `docs/methods/policy.md`. Source: the proposals of \[S3\].
 
@@ -32,7 +32,7 @@ const NEEDS_A_MODEL: &str = "trim policies work on a modelled filesystem, and wh
 impl MethodDefinition for PolicyLab {
     const INFO: MethodInfo = MethodInfo {
         id: "policy",
-        version: 3,
+        version: 4,
         summary: "trim policies, real and proposed: latency of a load against write amplification",
         options: Self::rows,
         resumes: true,

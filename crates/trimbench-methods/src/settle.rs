@@ -34,7 +34,7 @@ const SPACE: Bytes = Bytes::mib(16);
 impl MethodDefinition for Settle {
     const INFO: MethodInfo = MethodInfo {
         id: "settle",
-        version: 2,
+        version: 3,
         summary: "how long a drive is slower after a TRIM, by range and amount written before",
         options: Self::rows,
         resumes: true,
@@ -66,7 +66,8 @@ impl Method for Settle {
         let windows = self.window.times(points * loads + halvings);
         let assumed = trimbench_core::units::rounded(windows.seconds() * rate as f64);
         // Emptied, and before the TRIM; a twin rests after it too.
-        let rests = self.rest.times(points * (2 * loads + (loads - 1)) + 2 * halvings);
+        let each = if self.reference == Reference::Twin { 3 } else { 2 };
+        let rests = self.rest.times(points * loads * each + 2 * halvings);
         let filling = Nanos::from_seconds(before as f64 / rate as f64);
         Demand { written: Bytes(before.saturating_add(assumed)), time: windows + rests + filling }
     }

@@ -23,13 +23,17 @@ const OF_OLDER_FORMATS: [&str; 11] = [
     "replay",
 ];
 
+/// Figures that no record of these formats has, and one that is a mean now and has lost its role.
+const NEWER: [&str; 3] = ["response-max", "largest-response-max", "policy-over-none"];
+
 /// Metrics of today; one that is newer than a format has nothing to agree with.
 #[test]
 fn records_of_older_formats_are_read_with_what_the_metrics_say() {
     let record = RunRecord::from_json(RECORD).unwrap();
     let methods = METHODS.iter().filter(|info| OF_OLDER_FORMATS.contains(&info.id));
     for (info, preset) in methods.flat_map(|it| Preset::ALL.map(|preset| (it, preset))) {
-        let metrics = info.resolve(preset, &BTreeMap::new()).unwrap().method.metrics();
+        let mut metrics = info.resolve(preset, &BTreeMap::new()).unwrap().method.metrics();
+        metrics.retain(|metric| !NEWER.contains(&metric.id.as_ref()));
         let now: Vec<Figure> = metrics.iter().filter_map(|it| it.measured(1.0)).collect();
         let mut old = RunRecord { schema: 1, ..record.clone() };
         old.sessions[0].plan.method = info.id.to_owned();

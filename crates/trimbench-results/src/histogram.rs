@@ -98,6 +98,11 @@ impl LatencyHistogram {
         (!self.counts.is_empty()).then(|| Nanos(self.counts.max()))
     }
 
+    /// How many commands took longer than the class that holds `latency`.
+    pub fn count_above(&self, latency: Nanos) -> u64 {
+        self.count() - self.counts.count_between(0, latency.0.min(LONGEST.0))
+    }
+
     /// The mean of the classes' middles, in ns; within 0.05 % of the exact mean. `None` when empty.
     pub fn mean(&self) -> Option<f64> {
         let time = self.total_time();

@@ -104,6 +104,10 @@ verdicts! {
     WholeTrimsAlike { full: String, empty: String, span: String, repetitions: u64 } =>
         "{full} full, {empty} empty: a TRIM of all {span}; {repetitions} repetitions came to the \
          same";
+    SpanTrims { full: String, empty: String, span: String } =>
+        "{full} full, {empty} empty: a TRIM of {span}";
+    SpanTrimsAlike { full: String, empty: String, span: String, repetitions: u64 } =>
+        "{full} full, {empty} empty: a TRIM of {span}; {repetitions} repetitions came to the same";
     // Trim policies.
     PolicyToChoose { policy: String, slack: String, lost: String, front: String } =>
         "`{policy}`: the lowest p99.9 of those within {slack} of the least write amplification, \
@@ -123,6 +127,12 @@ verdicts! {
         "`{system}`: its longest wait is the shortest, of systems within {slack} of the least \
          write amplification";
     ShortestWait { system: String } => "`{system}`: its longest wait is the shortest";
+    LeastWait { system: String, without: String, slack: String } =>
+        "under `{system}`; without any TRIM {without}; the shortest of systems that one may be told \
+         to use and that write within {slack} of the least to the flash";
+    LeastWaitOnly { system: String, without: String } =>
+        "under `{system}`; without any TRIM {without}; the shortest of systems that one may be told \
+         to use, whatever they write to the flash";
     // A drive against itself when fresh.
     FasterThanFresh => "faster than fresh, which is no reference here";
     SlowerThanFresh => "slower than fresh";
@@ -148,6 +158,11 @@ verdicts! {
     SlowerAfter { slowed: u64, trims: u64 } => "slower after {slowed} of {trims} TRIMs";
     NotSettledAt { open: u64, points: u64 } => "not reached at {open} of {points} points";
     NotSettled => "not reached";
+    SettledWithin { at_most: String } =>
+        "at its pace at once, or within {at_most}: less is not told from the pace's own noise";
+    SlowerForAtLeast { open: u64, trims: u64 } =>
+        "at least: not at its pace within the window after {open} of {trims} TRIMs";
+    AtLeast => "at least: not at its pace within the window";
     // The steady state.
     SteadyAt { round: u64 } => "steady at round {round}";
     SteadyAndSettled { round: u64, percent: f64, writes: u64 } =>
@@ -163,6 +178,16 @@ verdicts! {
     FallsInTheLongRun => "falls in the long run";
     RisesInTheLongRun => "rises in the long run";
     HoldsInTheLongRun => "holds in the long run";
+    // Rates that keep a response time.
+    RateKept { percent: f64, sustained: u64 } =>
+        "{percent} % of the {sustained} a second that the drive sustains";
+    RateKeptBeside { percent: f64, sustained: u64, without: u64 } =>
+        "{percent} % of the {sustained} a second that the drive sustains; without TRIMs {without}";
+    NoRateKept { sustained: u64 } =>
+        "no rate that was tried keeps it; the drive sustains {sustained} a second";
+    NoRateKeptBeside { sustained: u64, without: u64 } =>
+        "no rate that was tried keeps it; the drive sustains {sustained} a second; without TRIMs \
+         {without}";
     // What lies beside TRIMs.
     NothingChecked => "nothing was checked";
     IntactButWritesLost => "intact, but writes were lost";

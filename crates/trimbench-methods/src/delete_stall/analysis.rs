@@ -17,8 +17,8 @@ use trimbench_results::statistics::{
 use trimbench_results::{Figure, Interval, LatencyHistogram, Metric, Quantile, Step};
 
 use super::metrics::{
-    CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, READS_AT_REST, SLOW_READS, SLOW_TIME,
-    of_largest, response,
+    CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, READS_AT_REST, RESPONSE_MAX,
+    SLOW_READS, SLOW_TIME, WORST_RESPONSE, of_largest, response,
 };
 use super::options::DeleteStall;
 use super::window::READ_RATE;
@@ -78,6 +78,7 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
         figure.id == LARGEST_DELAY && figure.interval.is_some_and(|interval| interval.low > 0.0)
     });
     figures.extend(shape(method, &pairs, rng, differs && delayed));
+    figures.extend(worst_response(&deletions));
     figures.extend(largest);
     figures.extend(READS_AT_REST.measured(at_rest));
     if method.readers == 0 {
@@ -242,6 +243,13 @@ fn shape(method: &DeleteStall, pairs: &[Pair<'_>], rng: &mut Rng, delayed: bool)
         add(&EXPONENT, value, interval);
     }
     figures
+}
+
+/// The longest of all responses after deletions, of whatever size.
+fn worst_response(deletions: &[&Step]) -> Option<Figure> {
+    let values: Vec<f64> = deletions.iter().filter_map(|step| step.metric(RESPONSE_MAX)).collect();
+    let figure = WORST_RESPONSE.measured(values.iter().copied().reduce(f64::max))?;
+    Some(figure.with_n(values.len() as u64))
 }
 
 /// The largest size: what each measure of one deletion came to, in the mean.

@@ -31,15 +31,15 @@ type OfLargest = (&'static str, &'static str, &'static str, Direction, &'static 
 /// Beside any load.
 const LARGEST: [OfLargest; 3] = [
     ("largest-stutter", "stutter", "s", Lower, "stutter_s"),
-    ("largest-read-gap", "longest gap between reads", "s", Lower, "read_gap_s"),
-    (LARGEST_RESPONSE, "worst response", "s", Lower, "response_s_max"),
+    ("largest-read-gap", "mean of the longest gaps between reads", "s", Lower, "read_gap_s"),
+    ("largest-response-max", "mean of the worst responses", "s", Lower, RESPONSE_MAX),
 ];
 /// Beside the open-loop load.
 const LARGEST_OPEN: [OfLargest; 5] = [
     (LARGEST_DELAY, "delay A", "request-s", Lower, "delay_request_s"),
     ("largest-equivalent-stop", "equivalent stop T_eq", "s", Lower, "equivalent_stop_s"),
     ("largest-overdue", "overdue time", "s", Lower, "overdue_s"),
-    ("largest-write-gap", "longest gap between writes", "s", Lower, "write_gap_s"),
+    ("largest-write-gap", "mean of the longest gaps between writes", "s", Lower, "write_gap_s"),
     ("largest-drained", "time until nothing is overdue", "s", Lower, "drained_s"),
 ];
 /// Beside a closed loop of reads.
@@ -47,13 +47,18 @@ const LARGEST_CLOSED: [OfLargest; 2] = [
     ("largest-slow-time", "time with less than half the reads", "s", Lower, SLOW_TIME),
     ("largest-slow-reads", "reads a second meanwhile", "1/s", Higher, SLOW_READS),
 ];
-const LARGEST_RESPONSE: &str = "largest-response-max";
+/// Of a step: the longest response of the load.
+pub(super) const RESPONSE_MAX: &str = "response_s_max";
 pub(super) const LARGEST_DELAY: &str = "largest-delay";
 /// Of a step: how long less than half as many reads a second ended as after placebos, and how many
 /// in that time.
 pub(super) const SLOW_TIME: &str = "slow_s";
 pub(super) const SLOW_READS: &str = "slow_reads_per_s";
 
+/// One access, not the mean of the worst of each deletion.
+pub(super) const WORST_RESPONSE: Metric =
+    Metric::new("response-max", "worst response after any of the deletions", "s", Lower)
+        .of_role(Role::WaitAfterDeletion);
 pub(super) const READS_AT_REST: Metric = Metric::new(
     "reads-at-rest",
     "reads a second of the closed loop after a placebo",
@@ -66,9 +71,7 @@ pub(super) const READS_AT_REST: Metric = Metric::new(
 pub(super) fn of_largest(method: &DeleteStall, size: Bytes) -> Vec<(Metric, &'static str)> {
     let of_load = if method.readers > 0 { &LARGEST_CLOSED[..] } else { &LARGEST_OPEN[..] };
     let make = |&(id, what, unit, direction, key): &OfLargest| {
-        let metric = Metric::member(id, format!("{what}, {size} deleted"), unit, direction);
-        let role = (id == LARGEST_RESPONSE).then_some(Role::WaitAfterDeletion);
-        (Metric { role, ..metric }, key)
+        (Metric::member(id, format!("{what}, {size} deleted"), unit, direction), key)
     };
     LARGEST.iter().chain(of_load).map(make).collect()
 }
@@ -125,6 +128,7 @@ pub(super) fn rate_in_chunks(chunk: Bytes) -> Metric {
 pub(super) fn metrics(method: &DeleteStall) -> Vec<Metric> {
     let mut metrics = vec![STUTTER, DETECTION_LIMIT, PER_DELETION, INTERCEPT, CURVATURE];
     let largest = method.sizes.iter().max().copied().unwrap_or(Bytes(0));
+    metrics.push(WORST_RESPONSE);
     metrics.extend(of_largest(method, largest).into_iter().map(|(metric, _)| metric));
     if method.readers > 0 {
         metrics.push(READS_AT_REST);

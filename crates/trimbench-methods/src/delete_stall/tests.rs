@@ -3,7 +3,7 @@ use trimbench_core::{
     BlockCommand, Blocks, Bytes, Caveat, Errno, FileCommand, FileId, ForceDiscards, Instant, Lba,
     LbaRange, Nanos, Next, Status,
 };
-use trimbench_results::{Figure, Step};
+use trimbench_results::{Figure, Role, Step};
 
 use super::subject::FIRST_VICTIM;
 use super::window::{LOAD, PROBE, SCRIPT, Window};
@@ -126,6 +126,25 @@ fn figure<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
 }
 
 const SIZES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
+
+#[test]
+fn the_worst_response_is_a_maximum_and_the_mean_of_maxima_is_called_so() {
+    let mut steps = steps(&SIZES.map(|gb| (gb, 0.25 * gb)));
+    for (index, worst) in [0.9, 0.1, 0.2, 0.3, 0.4].into_iter().enumerate() {
+        steps[index].measure("response_s_max", worst);
+    }
+    let of_placebo = steps.iter_mut().find(|step| step.kind == "placebo").unwrap();
+    of_placebo.measure("response_s_max", 7.0);
+    let same_size = Step { id: "delete-9".into(), ..steps[4].clone() };
+    steps.insert(5, same_size);
+    steps[5].measure("response_s_max", 0.8);
+    let figures = analyse(&method(&[]), &mut steps, &mut Rng::new(1)).figures;
+    let worst = figure(&figures, "response-max");
+    assert_eq!((worst.value, worst.role.clone()), (0.9, Some(Role::WaitAfterDeletion)));
+    let mean = figure(&figures, "largest-response-max");
+    assert!((mean.value - 0.6).abs() < 1e-9 && mean.role.is_none(), "{mean:?}");
+    assert_eq!(mean.title, "mean of the worst responses, 4GB deleted");
+}
 
 #[test]
 fn a_proportional_stall_gives_its_slope_and_a_delay_that_grows_with_the_square() {

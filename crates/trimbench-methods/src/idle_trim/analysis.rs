@@ -8,7 +8,7 @@ use trimbench_results::statistics::{Bootstrap, bootstrap_mean, mean};
 use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{NEVER_WRITTEN, WayMetrics};
-use super::session::{PURGE, Way};
+use super::session::{DEVICE, PURGE, Way};
 use trimbench_engine::Findings;
 
 /// Repetitions that make an interval.
@@ -58,7 +58,7 @@ fn of_way(way: Way, rounds: &[&Step], rng: &mut Rng) -> Vec<Figure> {
             // Copies of one observation have no spread to make an interval of.
             main.n = 1;
         }
-        main.verdict = whole(rounds, copies);
+        main.verdict = of_span(rounds, copies);
         if costs.len() < FEW && !copies {
             main.caveat(Caveat::TooFewPoints);
         }
@@ -80,19 +80,26 @@ fn of_way(way: Way, rounds: &[&Step], rng: &mut Rng) -> Vec<Figure> {
     main.into_iter().chain(others).collect()
 }
 
-/// What the whole span takes, full and empty: a drive whose commands take long has 0 s/GB too.
-fn whole(rounds: &[&Step], copies: bool) -> Option<Verdict> {
+/// What the span takes, full and empty, and how much of the drive that is: a drive whose commands take long has 0 s/GB too.
+fn of_span(rounds: &[&Step], copies: bool) -> Option<Verdict> {
     let of = |key: &str| {
         let values: Vec<f64> = rounds.iter().filter_map(|round| round.metric(key)).collect();
         mean(&values).map(|seconds| quantity(seconds, "s"))
     };
     let (full, empty) = (of("full_s")?, of("empty_s")?);
-    let span = Bytes(rounded(rounds.first()?.parameter("span_bytes")?)).to_string();
+    let bytes = |key: &str| rounds.first()?.parameter(key).map(|bytes| Bytes(rounded(bytes)));
+    let span = bytes("span_bytes")?;
+    // Older records do not say how large the device is.
+    let span = match bytes(DEVICE) {
+        Some(device) if device > span => format!("the first {span} of {device}"),
+        Some(_) => format!("all {span}"),
+        None => span.to_string(),
+    };
     let repetitions = rounds.len() as u64;
     Some(if copies {
-        Verdict::WholeTrimsAlike { span, full, empty, repetitions }
+        Verdict::SpanTrimsAlike { span, full, empty, repetitions }
     } else {
-        Verdict::WholeTrims { span, full, empty }
+        Verdict::SpanTrims { span, full, empty }
     })
 }
 

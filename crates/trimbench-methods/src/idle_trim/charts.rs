@@ -22,7 +22,7 @@ pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
     };
     let (duration, cost) = (Axis::from_zero("duration", "s"), Axis::from_zero("cost", "s/GB"));
     vec![
-        chart("idle-trim-whole", "TRIM of the whole drive", duration, &WHOLE),
+        chart("idle-trim-whole", "TRIM of the span", duration, &WHOLE),
         chart("idle-trim-per-gb", "What a GB costs: full less empty", cost, &EACH),
     ]
 }

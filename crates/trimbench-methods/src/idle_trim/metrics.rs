@@ -6,7 +6,7 @@ use trimbench_results::{Direction, Metric, Role};
 use super::session::Way;
 
 pub(super) const NEVER_WRITTEN: Metric =
-    Metric::new("never-written", "whole TRIM of what was never written", "s", Lower);
+    Metric::new("never-written", "TRIM of the span before it was ever written", "s", Lower);
 
 /// The metrics of TRIMs that are sent in one way.
 pub(super) struct WayMetrics {
@@ -29,7 +29,7 @@ impl WayMetrics {
             Metric::member(format!("{prefix}{suffix}"), format!("{title}, {how}"), unit, direction)
         };
         let cost = metric("", "cost of a GB on an idle drive", "s/GB", Lower);
-        let full = metric("-full", "whole TRIM of a full drive", "s", Lower);
+        let full = metric("-full", "TRIM of the span, full", "s", Lower);
         Self {
             cost: Metric {
                 headline: way == Way::OneGo,
@@ -37,10 +37,10 @@ impl WayMetrics {
                 ..cost
             },
             spread: metric("-spread", "largest less smallest cost of a GB", "s/GB", Lower),
-            empty: metric("-empty", "whole TRIM of an empty drive", "s", Lower),
+            empty: metric("-empty", "TRIM of the span, empty", "s", Lower),
             full: Metric { role: (way == Way::OneGo).then_some(Role::TrimAtRest), ..full },
-            rate: metric("-rate", "bytes discarded a second on a full drive", "GB/s", Higher),
-            command_max: metric("-command-max", "longest single TRIM of a full drive", "s", Lower),
+            rate: metric("-rate", "bytes discarded a second of the full span", "GB/s", Higher),
+            command_max: metric("-command-max", "longest single TRIM of the full span", "s", Lower),
         }
     }
 }

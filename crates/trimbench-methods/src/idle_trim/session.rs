@@ -17,6 +17,8 @@ use trimbench_engine::{
 const POINTS: usize = 200;
 /// The step that says how the drive was purged, and times the first TRIM after it.
 pub(super) const PURGE: &str = "purge";
+/// A parameter of a round: bytes of the device, of which the span may be the first.
+pub(super) const DEVICE: &str = "device_bytes";
 
 /// In which pieces the span is discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +149,7 @@ impl Trimmed<'_> {
         let (shape, span) = (self.runner.shape, self.plan.span);
         let mut step = Step::new(round.id.clone(), round.way.id());
         step.set("span_bytes", span.0 as f64);
+        step.set(DEVICE, shape.size.0 as f64);
         step.set("piece_bytes", round.piece.0 as f64);
         step.set("queue_depth", f64::from(self.method.queue_depth));
         self.runner.all(&round.id, shape.discards(Bytes(0), span, shape.discard_max), 1)?;

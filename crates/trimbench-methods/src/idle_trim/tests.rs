@@ -6,6 +6,7 @@ use trimbench_core::{Bytes, Caveat, Errno, Instant, Nanos, PurgeMeans, Virtual};
 use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
+use super::session::DEVICE;
 use super::*;
 use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, emulated, figure,
@@ -81,6 +82,7 @@ fn repetitions_that_differ_have_a_spread_and_an_interval() {
     let rounds = [0.10, 0.12, 0.14].iter().enumerate().map(|(index, full)| {
         let mut step = Step::new(format!("one-go-{index}"), "one-go");
         step.set("span_bytes", 2e9);
+        step.set(DEVICE, 15e12);
         step.measure("empty_s", 0.02);
         step.measure("full_s", *full);
         step
@@ -89,7 +91,10 @@ fn repetitions_that_differ_have_a_spread_and_an_interval() {
     let headline = figure(&figures, "idle-trim");
     close(headline.value, 0.05);
     assert!(headline.interval.unwrap().contains(0.05) && headline.n == 3);
-    assert_eq!(headline.words().as_deref(), Some("120 ms full, 20 ms empty: a TRIM of all 2GB"));
+    assert_eq!(
+        headline.words().as_deref(),
+        Some("120 ms full, 20 ms empty: a TRIM of the first 2GB of 15TB")
+    );
     close(figure(&figures, "idle-trim-spread").value, 0.02);
     let two = analyse(&[], &mut Rng::new(1));
     assert_eq!(two, Findings { figures: Vec::new(), caveats: vec![Caveat::TooFewPoints] });

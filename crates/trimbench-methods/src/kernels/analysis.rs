@@ -1,9 +1,10 @@
 //! Computes figures from recorded steps. A pure function of the record.
 
 use trimbench_core::{Caveat, Ppm};
+use trimbench_results::number::quantity;
 use trimbench_results::{Figure, Step, Verdict};
 
-use super::metrics::{COLUMNS, LEAST, SystemSteps, TableColumn, longest_fsync, longest_read};
+use super::metrics::{self, COLUMNS, SystemSteps, TableColumn, longest_fsync, longest_read};
 use super::options::Kernels;
 use super::session::{DELETION, WEAR, step_id};
 use super::systems::ComparedSystem;
@@ -18,19 +19,31 @@ pub fn analyse(method: &Kernels, steps: &[Step]) -> Findings {
     let least = hurts_least(&felt, method.slack);
     let mut figures: Vec<Figure> = Vec::new();
     if let Some(least) = least {
-        let (system, slack) = (least.system.id().to_owned(), method.slack.to_string());
-        let verdict = match least.amplification {
-            Some(_) => Verdict::HurtsLeast { system, slack },
-            None => Verdict::ShortestWait { system },
-        };
-        let figure = LEAST.measured(least.wait).map(|it| it.with_n(felt.len() as u64));
-        figures.extend(figure.map(|figure| figure.judged(verdict)));
+        let advisable = felt.iter().filter(|it| it.system.is_advisable()).count() as u64;
+        let figure = metrics::least(method).measured(least.wait).map(|it| it.with_n(advisable));
+        figures.extend(figure.map(|figure| figure.judged(verdict(least, &felt, method.slack))));
     }
     for (system, steps) in &rows {
         figures.extend(COLUMNS.iter().filter_map(|column| figure(column, *system, steps)));
     }
     let few = least.is_none().then_some(Caveat::TooFewPoints);
-    Findings::new(figures, few.into_iter().collect())
+    let wears = steps.iter().any(|step| step.kind == WEAR);
+    let other = rows.iter().any(|(system, steps)| {
+        wears && steps.deletion.is_some() && !system.allocates_as_modelled()
+    });
+    let unknown = other.then_some(Caveat::AllocatorNotModelled);
+    Findings::new(figures, few.into_iter().chain(unknown).collect())
+}
+
+/// What the headline belongs to, and what it is compared with.
+fn verdict(least: &FeltSystem, felt: &[FeltSystem], slack: Ppm) -> Verdict {
+    let system = least.system.words();
+    let without = felt.iter().find(|it| it.system.id() == "none");
+    let without = without.map_or("not measured".to_owned(), |it| quantity(it.wait, "ms"));
+    match least.amplification {
+        Some(_) => Verdict::LeastWait { system, without, slack: slack.to_string() },
+        None => Verdict::LeastWaitOnly { system, without },
+    }
 }
 
 fn figure(column: &TableColumn, system: ComparedSystem, steps: &SystemSteps<'_>) -> Option<Figure> {
@@ -58,16 +71,17 @@ impl FeltSystem {
     }
 }
 
-/// The shortest wait of those that wear the drive nearly as little as the least; the first of
-/// equals.
+/// The shortest wait of those that one may be told to use and that wear the drive nearly as little
+/// as the least of them; the first of equals.
 pub(super) fn hurts_least(felt: &[FeltSystem], slack: Ppm) -> Option<&FeltSystem> {
-    let least = felt.iter().filter_map(|it| it.amplification).reduce(f64::min);
+    let advisable = felt.iter().filter(|it| it.system.is_advisable());
+    let least = advisable.clone().filter_map(|it| it.amplification).reduce(f64::min);
     let most = least.map(|least| least * (1.0 + f64::from(slack.0) / 1e6));
     let wears_little = |it: &&FeltSystem| match (it.amplification, most) {
         (Some(amplification), Some(most)) => amplification <= most,
         (amplification, most) => amplification.is_none() && most.is_none(),
     };
-    felt.iter().filter(wears_little).min_by(|a, b| a.wait.total_cmp(&b.wait))
+    advisable.filter(wears_little).min_by(|a, b| a.wait.total_cmp(&b.wait))
 }
 
 impl<'a> SystemSteps<'a> {

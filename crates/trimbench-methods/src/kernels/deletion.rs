@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 
+use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     Bytes, Caveat, DeviceStatistics, FileCommand, Files, Instant, Nanos, Provisioner,
@@ -16,6 +17,10 @@ use trimbench_engine::{Discards, MethodError, Runner, UntilFailure};
 
 /// How often the counters of the device are read.
 const LOOK_EVERY: Nanos = Nanos::from_millis(10);
+
+/// The discards of a deletion have begun with this part of its bytes. Before, some systems discard
+/// what the foreground replaced.
+const BEGUN_PART: u64 = 100;
 
 /// Metrics of the step; shares are in [0, 1].
 pub(super) const DELETED: &str = "deleted_bytes";
@@ -44,7 +49,7 @@ pub(super) fn measure(
     }
     let before = files.statistics();
     let script = (script, &rng.split("deletion"));
-    let watched = watch(life, files, script, Some(&quiet.times))?;
+    let watched = watch(life, files, script, Some((&quiet.times, deleted)))?;
     watched.times.note_longest(&mut step, "");
     watched.times.note_reads(&mut step);
     step.measure(DELETED, deleted.0 as f64);
@@ -112,27 +117,29 @@ struct Watched {
     gave_up: bool,
 }
 
-/// Plays a script beside the foreground, for the window at least, and until everything is
-/// discarded; then until what is outstanding has ended.
+/// Plays a script beside the foreground, until the window is over and everything is discarded; then
+/// until what is outstanding has ended. `after` has what was seen before a deletion, and its bytes.
 fn watch(
     life: &mut SystemLife<'_>,
     files: &mut Files<'_>,
     (script, rng): (Vec<FileCommand>, &Rng),
-    quiet: Option<&ForegroundTimes>,
+    after: Option<(&ForegroundTimes, Bytes)>,
 ) -> Result<Watched, MethodError> {
     let method = life.method;
     let begin = files.now();
     let mut load = ForegroundLoad::new(method, script, begin, rng);
-    let mut times = ForegroundTimes::new(begin, quiet);
-    let mut end = DiscardsEnd::new(method, files);
+    let mut times = ForegroundTimes::new(begin, method.window, after.map(|(quiet, _)| quiet));
+    let mut end = DiscardsEnd::new(method, files, after.map(|(_, deleted)| deleted));
     let stop = Cell::new(false);
     loop {
         let until = files.now() + LOOK_EVERY;
         play(life.runner, files, (&mut load, &mut times), (&stop, until))?;
         let now = files.now();
-        end.look(files, now);
+        if let Some(issued) = end.look(files, now) {
+            times.first_discard(issued.max(begin));
+        }
         let script_over = load.script.is_over(now);
-        if stop.get() || now.since(begin) >= method.window && script_over && end.is_over(now) {
+        if stop.get() || now >= times.window_end() && script_over && end.is_over(now) {
             break;
         }
     }
@@ -162,7 +169,10 @@ fn play(
 /// When the discards of a deletion are over.
 struct DiscardsEnd {
     discards: Discards,
-    bytes: Bytes,
+    counted: ClassStatistics,
+    /// The discards of the deletion have begun when so many bytes were discarded; `None` from then
+    /// on.
+    begun_at: Option<Bytes>,
     /// Freed bytes that wait; `None` where nothing says so.
     pending: Option<Bytes>,
     quiet: Nanos,
@@ -172,11 +182,12 @@ struct DiscardsEnd {
 }
 
 impl DiscardsEnd {
-    fn new(method: &Kernels, files: &Files<'_>) -> Self {
+    fn new(method: &Kernels, files: &Files<'_>, deleted: Option<Bytes>) -> Self {
         let DeviceStatistics { discard, discard_pending, .. } = files.statistics();
         Self {
             discards: Discards::of(files),
-            bytes: discard.bytes,
+            counted: discard,
+            begun_at: deleted.map(|deleted| discard.bytes + Bytes(deleted.0 / BEGUN_PART)),
             pending: discard_pending,
             quiet: files.capabilities().drain.quiet,
             patience: method.patience,
@@ -184,13 +195,22 @@ impl DiscardsEnd {
         }
     }
 
-    fn look(&mut self, files: &Files<'_>, now: Instant) {
+    /// Looks at the counters. Where the discards of the deletion are seen to have begun: when those
+    /// seen now were issued, about.
+    fn look(&mut self, files: &Files<'_>, now: Instant) -> Option<Instant> {
         let statistics = files.statistics();
         self.discards.note(statistics, now);
         self.pending = statistics.discard_pending;
-        if statistics.discard.bytes != self.bytes {
-            (self.bytes, self.last) = (statistics.discard.bytes, Some(now));
+        let (before, after) = (self.counted, statistics.discard);
+        if after.bytes == before.bytes {
+            return None;
         }
+        (self.counted, self.last) = (after, Some(now));
+        self.begun_at.take_if(|least| after.bytes >= *least)?;
+        let count = (after.completed - before.completed).max(1);
+        let each = Nanos(after.time.saturating_sub(before.time).0 / count);
+        let age = now.since(Instant::START).saturating_sub(each + LOOK_EVERY);
+        Some(Instant::START + age)
     }
 
     /// Whether freed bytes wait for a discard.

@@ -2,6 +2,7 @@
 //! recorded.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
@@ -24,6 +25,10 @@ const FSYNCS: usize = 3;
 const PIECE: Nanos = Nanos::from_millis(50);
 /// A curve has at most so many points; neighbours are then taken together.
 const POINTS: usize = 400;
+
+/// The window of a system whose discards come late begins so long before the first of them: the
+/// fsync that waits for them began before.
+const LEAD: Nanos = Nanos::from_secs(1);
 
 /// The metrics that a foreground leaves in a step, with a prefix each.
 pub(super) const READ_LONGEST: &str = "read_response_s_max";
@@ -121,14 +126,17 @@ impl Workload for SerialFsync {
 #[derive(Debug)]
 pub(super) struct ForegroundTimes {
     begin: Instant,
-    reads: LatencyHistogram,
+    /// Reads that count only if the window holds their start: that, and their response time.
+    reads: Vec<(Instant, Nanos)>,
+    /// The same of fsyncs.
+    fsyncs: Vec<(Instant, Nanos)>,
+    /// What counts; it begins later where discards do.
+    window: Range<Instant>,
     probes: ProbeTimes,
     /// Of the probes, those that took longer than any in the quiet before.
     late: ProbeTimes,
     /// The longest probe in the quiet before; `None` in the quiet itself.
     late_after: Option<Nanos>,
-    fsync_longest: Nanos,
-    fsync_count: u64,
     /// The longest read that was meant to start in each piece of time.
     longest: Vec<Nanos>,
     failure: Option<(FileCommand, Errno)>,
@@ -151,19 +159,41 @@ impl ProbeTimes {
 }
 
 impl ForegroundTimes {
-    /// From `begin` on, after a quiet time if there was one.
-    pub(super) fn new(begin: Instant, quiet: Option<&Self>) -> Self {
+    /// From `begin` on, after a quiet time if there was one. Of reads and fsyncs those count that
+    /// begin within `window`.
+    pub(super) fn new(begin: Instant, window: Nanos, quiet: Option<&Self>) -> Self {
         Self {
             begin,
-            reads: LatencyHistogram::new(),
+            reads: Vec::new(),
+            fsyncs: Vec::new(),
+            window: begin..begin + window,
             probes: ProbeTimes::default(),
             late: ProbeTimes::default(),
             late_after: quiet.map(|quiet| quiet.probes.longest),
-            fsync_longest: Nanos::ZERO,
-            fsync_count: 0,
             longest: Vec::new(),
             failure: None,
         }
+    }
+
+    /// The first discard was issued at this time: the window begins shortly before, as long as it
+    /// was, but not before the script.
+    pub(super) fn first_discard(&mut self, issued: Instant) {
+        let length = self.window.end - self.window.start;
+        let start = (self.begin + issued.since(self.begin).saturating_sub(LEAD)).max(self.begin);
+        self.window = start..start + length;
+        for times in [&mut self.reads, &mut self.fsyncs] {
+            times.retain(|(begun, _)| *begun >= start);
+        }
+    }
+
+    /// The end of what counts.
+    pub(super) fn window_end(&self) -> Instant {
+        self.window.end
+    }
+
+    /// Of these, what began within the window.
+    fn counted(&self, times: &[(Instant, Nanos)]) -> impl Iterator<Item = Nanos> {
+        times.iter().filter(|(begun, _)| self.window.contains(begun)).map(|(_, time)| *time)
     }
 
     /// Takes in a command that ended; one that failed ends the run.
@@ -183,7 +213,7 @@ impl ForegroundTimes {
             }
             (READS, _) => {
                 let response = sample.response_time();
-                self.reads.record(response);
+                self.reads.push((sample.intended, response));
                 let piece = index(sample.intended.since(self.begin).0 / PIECE.0);
                 if self.longest.len() <= piece {
                     self.longest.resize(piece + 1, Nanos::ZERO);
@@ -191,8 +221,7 @@ impl ForegroundTimes {
                 self.longest[piece] = self.longest[piece].max(response);
             }
             (FSYNCS, FileCommand::Fsync { .. }) => {
-                self.fsync_longest = self.fsync_longest.max(sample.latency());
-                self.fsync_count += 1;
+                self.fsyncs.push((sample.issued, sample.latency()));
             }
             _ => {}
         }
@@ -213,18 +242,20 @@ impl ForegroundTimes {
 
     /// Puts the longest waits down, with a suffix to their keys.
     pub(super) fn note_longest(&self, step: &mut Step, suffix: &str) {
-        if let Some(longest) = self.reads.max() {
-            step.measure(&format!("{READ_LONGEST}{suffix}"), longest.seconds());
-        }
-        if self.fsync_count > 0 {
-            step.measure(&format!("{FSYNC_LONGEST}{suffix}"), self.fsync_longest.seconds());
+        for (key, times) in [(READ_LONGEST, &self.reads), (FSYNC_LONGEST, &self.fsyncs)] {
+            if let Some(longest) = self.counted(times).max() {
+                step.measure(&format!("{key}{suffix}"), longest.seconds());
+            }
         }
     }
 
-    /// Puts all reads down, with their picture.
+    /// Puts the reads of the window down, and the picture of all.
     pub(super) fn note_reads(&self, step: &mut Step) {
-        step.add_histogram(READ_RESPONSE, &self.reads);
-        step.measure("fsync_count", self.fsync_count as f64);
+        let mut reads = LatencyHistogram::new();
+        self.counted(&self.reads).for_each(|response| reads.record(response));
+        step.add_histogram(READ_RESPONSE, &reads);
+        step.measure("fsync_count", self.counted(&self.fsyncs).count() as f64);
+        step.measure("window_begin_s", (self.window.start - self.begin).seconds());
         let together = self.longest.len().div_ceil(POINTS).max(1);
         let chunks = self.longest.chunks(together);
         let longest = |chunk: &[Nanos]| chunk.iter().max().copied().filter(|it| *it > Nanos::ZERO);

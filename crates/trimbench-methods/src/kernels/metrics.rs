@@ -9,13 +9,14 @@ use super::options::Kernels;
 use super::systems::ComparedSystem;
 use super::wear::AMPLIFICATION;
 
-pub(super) const LEAST: Metric = Metric::new(
-    "least",
-    "longest wait of the foreground under the system that hurts least",
-    "ms",
-    Lower,
-)
-.headline();
+/// The headline.
+pub(super) fn least(method: &Kernels) -> Metric {
+    let title = format!(
+        "longest read or fsync in {} of a mass deletion, under the system that hurts least",
+        method.window
+    );
+    Metric::member("least".to_owned(), title, "ms", Lower).headline()
+}
 
 /// The steps of a system, as far as they were measured.
 #[derive(Clone, Copy, Debug)]
@@ -119,5 +120,5 @@ pub(super) fn longest_fsync(of: &SystemSteps<'_>) -> Option<f64> {
 /// All of them.
 pub(super) fn metrics(method: &Kernels) -> Vec<Metric> {
     let under = |system: &ComparedSystem| COLUMNS.map(|column| column.under(*system));
-    [LEAST].into_iter().chain(method.systems.iter().flat_map(under)).collect()
+    [least(method)].into_iter().chain(method.systems.iter().flat_map(under)).collect()
 }

@@ -50,9 +50,9 @@ settings! {
             within(Nanos::from_millis(1), HOUR);
         /// idle time before the foreground begins, {}
         pub rest: Nanos = "rest", default_to("10s"), within(Nanos::ZERO, HOUR);
-        /// how long the foreground is measured before the deletion, and at least from its start
-        /// on, {}
-        pub window: Nanos = "window", default_to("10s"), within(Nanos::from_secs(1), HOUR);
+        /// how long the foreground counts before the deletion, and under each system afterwards,
+        /// {}; p99.9 needs 10,000 reads
+        pub window: Nanos = "window", default_to("25s"), within(Nanos::from_secs(1), HOUR);
         /// discards that wait are given up after this long without one, {}: longer than the
         /// commits and the delay of btrfs together
         pub patience: Nanos = "patience", default_to("160s"), within(Nanos::from_secs(1), HOUR);

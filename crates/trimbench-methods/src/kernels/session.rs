@@ -33,8 +33,11 @@ pub(super) fn run(
         unreachable!("it fits filesystems only");
     };
     let kinds = if method.drive_writes > 0 { &[DELETION, WEAR][..] } else { &[DELETION] };
-    let steps: Vec<(ComparedSystem, &str)> =
-        systems.iter().flat_map(|system| kinds.iter().map(|kind| (*system, *kind))).collect();
+    let of = |system: ComparedSystem| {
+        let wears = move |kind: &&&str| **kind != WEAR || system.allocates_as_modelled();
+        kinds.iter().filter(wears).map(move |kind| (system, *kind))
+    };
+    let steps: Vec<(ComparedSystem, &str)> = systems.iter().copied().flat_map(of).collect();
     let estimate = method.demand(room, ASSUMED_RATE).time;
     session.plan(steps.iter().map(|(system, kind)| step_id(*system, kind)), estimate);
     let mut runner = Runner::new(session.interrupt.clone());

@@ -34,6 +34,39 @@ impl ComparedSystem {
         self.issuer.is_none_or(|issuer| issuer.rule().compared)
     }
 
+    /// Whether the model allocates space as this filesystem does. What the drive writes in the long
+    /// run depends on that; XFS, btrfs and f2fs are modelled only as deep as their discards need
+    /// (`docs/model/filesystem.md`).
+    pub(super) fn allocates_as_modelled(self) -> bool {
+        use Issuer::{
+            Ext4, Ext4NoJournal, Ext4Since2_6_33, Ext4Since4_13, Ext4Since5_15, FstrimExt4,
+        };
+        matches!(
+            self.issuer,
+            None | Some(
+                Ext4 | Ext4Since5_15 | Ext4Since4_13 | Ext4Since2_6_33 | Ext4NoJournal | FstrimExt4
+            )
+        )
+    }
+
+    /// Whether one may be told to use it: not a kernel of the past, not a filesystem that a crash
+    /// damages, and not a model that was compared with no running kernel.
+    pub(super) fn is_advisable(self) -> bool {
+        use Issuer::{BtrfsAsync, BtrfsSync, Ext4, FstrimBtrfs, FstrimExt4, FstrimXfs, Xfs};
+        matches!(
+            self.issuer,
+            None | Some(Ext4 | Xfs | BtrfsSync | BtrfsAsync | FstrimExt4 | FstrimXfs | FstrimBtrfs)
+        )
+    }
+
+    /// The system in words, with the releases of the kernel where they differ.
+    pub(super) fn words(self) -> String {
+        match self.issuer {
+            Some(Issuer::Ext4) => "ext4 (Linux 6.8 on)".to_owned(),
+            _ => self.id().to_owned(),
+        }
+    }
+
     /// Whether a program discards, which someone has to start.
     pub(super) fn is_program(self) -> bool {
         self.issuer.is_some_and(|issuer| issuer.rule().sender == Sender::Program)

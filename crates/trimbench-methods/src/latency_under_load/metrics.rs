@@ -22,6 +22,11 @@ impl RatePoint {
         format!("rate-{}{}", self.rate.id(), suffix(self.trim_rate))
     }
 
+    /// The id of the step that runs it once more, for longer.
+    pub(super) fn confirmation(self) -> String {
+        format!("confirm-{}{}", self.rate.id(), suffix(self.trim_rate))
+    }
+
     fn metric(self, what: &str, title: &str, unit: &'static str, direction: Direction) -> Metric {
         let Self { rate, trim_rate } = self;
         let id = format!("at-{}-{what}{}", rate.id(), suffix(trim_rate));

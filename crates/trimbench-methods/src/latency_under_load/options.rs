@@ -11,6 +11,8 @@ use trimbench_engine::{Pattern, Shape, Span, UNIT};
 
 const DAY: Nanos = Nanos::from_secs(24 * 3_600);
 const TENFOLD: Ppm = Ppm(10_000_000);
+/// A confirmation may have so many times the accesses of a rate.
+const CONFIRM_ACCESSES: f64 = 4.0;
 /// Rates beyond it are no drive's.
 const PER_SECOND_MAX: u64 = 10_000_000;
 /// Shares of what the drive sustains, in percent.
@@ -109,7 +111,12 @@ settings! {
         /// time at each rate that counts, {}
         pub rate_time: Nanos = "rate-time", presets("5s", "5min", "15min"),
             within(Nanos::from_millis(100), DAY);
-        /// accesses of the warm-up, and of what counts, after which either ends early, {}; `none`
+        /// time for which the highest rate that keeps the response time is run once more, {}; lower
+        /// ones follow until one keeps it, and its p99 does not grow; `none`
+        pub confirm_time: Option<Nanos> = "confirm-time", presets("15s", "none", "none"),
+            or_word("none", within(Nanos::from_millis(100), DAY));
+        /// accesses of the warm-up, and of what counts, after which either ends early, {}; `none`.
+        /// A confirmation has four times as many
         pub accesses_max: Option<u64> = "accesses-max", presets("100000", "none", "none"),
             or_word("none", within(100, 1_000_000_000_000_u64));
         /// commands outstanding at the most, {}: one that finds no place waits, and its response
@@ -117,7 +124,7 @@ settings! {
         pub places: Option<u64> = "places", presets("none", "none", "448"),
             or_word("none", within(1, 1_000_000_u64));
         /// TRIMs a second beside the reads and writes, separated by commas, {}; a curve for each
-        pub trim_rates: Vec<u64> = "trim-rate", presets("0", "0,1,10", "0"),
+        pub trim_rates: Vec<u64> = "trim-rate", presets("0,5", "0,1,10", "0"),
             ascending(list(within(0, 100_000_u64)));
         /// bytes of each TRIM, {}; at most what the device takes as one
         pub trim_chunk: Bytes = "trim-chunk", presets("1MiB", "64MiB", "64MiB"),
@@ -153,6 +160,13 @@ impl LatencyUnderLoad {
         self.within_accesses(self.rate_time, rate)
     }
 
+    /// How long such a rate counts when it is confirmed; `None` if it is not.
+    pub(super) fn confirmed_at(&self, rate: f64) -> Option<Nanos> {
+        let all = rate + self.reads as f64;
+        let most = self.accesses_max.map(|most| CONFIRM_ACCESSES * most as f64 / all);
+        self.confirm_time.map(|time| most.map_or(time, |most| time.min(Nanos::from_seconds(most))))
+    }
+
     fn within_accesses(&self, time: Nanos, rate: f64) -> Nanos {
         let all = rate + self.reads as f64;
         self.accesses_max.map_or(time, |most| time.min(Nanos::from_seconds(most as f64 / all)))
@@ -161,7 +175,8 @@ impl LatencyUnderLoad {
     /// How many TRIMs there are to send at one offered rate: so many that Poisson arrivals of
     /// `per_second` hardly ever use them up.
     pub(super) fn trims(&self, per_second: u64) -> u64 {
-        let expected = per_second as f64 * (self.warm_up + self.rate_time).seconds();
+        let length = self.rate_time.max(self.confirm_time.unwrap_or(Nanos::ZERO));
+        let expected = per_second as f64 * (self.warm_up + length).seconds();
         if per_second == 0 { 0 } else { rounded(expected + 4.0 * expected.sqrt()) + 4 }
     }
 

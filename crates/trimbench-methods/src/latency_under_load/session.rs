@@ -5,6 +5,7 @@ use trimbench_core::{Bytes, Caveat, Data, Device, LbaRange, Nanos, Ppm};
 use trimbench_results::Step;
 use trimbench_results::number::count;
 
+use super::analysis::is_good;
 use super::metrics::{RatePoint, points};
 use super::options::LatencyUnderLoad;
 use super::watch::{Limited, SeenRate, TrimStream};
@@ -19,12 +20,23 @@ use trimbench_engine::{
 pub(super) const SUSTAINED: &str = "sustained";
 /// The kind of the step of a rate.
 pub(super) const RATE: &str = "rate";
+/// That of a rate that is run for longer.
+pub(super) const CONFIRM: &str = "confirm";
 /// A lowest rate beyond this many times what the drive sustains is not worth a try.
 const BEYOND: f64 = 1.2;
 /// With more outstanding than arrive in this part of a rate, it ends.
 const BACKLOG: f64 = 0.1;
 /// But not with fewer than this, and always with more than that: each takes memory.
 const OUTSTANDING: (u64, u64) = (1_000, 1_000_000);
+
+/// For how long a rate counts.
+#[derive(Clone, Copy, Debug)]
+enum RateLength {
+    /// As each is tried.
+    Tried,
+    /// As one is confirmed that is good.
+    Confirmed,
+}
 
 /// A device under the method.
 struct Loaded<'a, 's> {
@@ -61,7 +73,9 @@ pub(super) fn run(
     let phases = PhaseRunner::new(runner, session, planned);
     let purge = phases.can_purge().then(|| phases.purge_id("purge"));
     let rates = points(method).map(RatePoint::id);
-    let ids = purge.into_iter().chain([SUSTAINED.to_owned()]).chain(rates);
+    let confirmed = points(method).filter(|_| method.confirm_time.is_some());
+    let confirmed = confirmed.map(RatePoint::confirmation);
+    let ids = purge.into_iter().chain([SUSTAINED.to_owned()]).chain(rates).chain(confirmed);
     phases.session.plan(ids, time);
     let mut loaded = Loaded { method, phases, used, zone: Bytes(start), chunk };
     loaded.measure(span)?;
@@ -108,7 +122,8 @@ impl Loaded<'_, '_> {
             for rate in rates {
                 let point = RatePoint { rate, trim_rate };
                 if !self.phases.session.is_done(&point.id()) {
-                    let step = self.rate(point, rate.per_second(known))?;
+                    let (per_second, length) = (rate.per_second(known), RateLength::Tried);
+                    let step = self.rate(point, per_second, length)?;
                     self.phases.keep(step)?;
                 }
                 let step = self.phases.session.step(&point.id()).expect("it was kept");
@@ -116,13 +131,37 @@ impl Loaded<'_, '_> {
                     break;
                 }
             }
+            while let Some(point) = self.to_confirm(trim_rate) {
+                let per_second = point.rate.per_second(known);
+                let step = self.rate(point, per_second, RateLength::Confirmed)?;
+                self.phases.keep(step)?;
+            }
         }
         Ok(())
+    }
+
+    /// The highest rate beside so many TRIMs that is good and not confirmed yet; `None` once one
+    /// is, or where all were tried.
+    fn to_confirm(&self, trim_rate: u64) -> Option<RatePoint> {
+        self.method.confirm_time?;
+        let step = |id: String| self.phases.session.step(&id);
+        let offered = |step: &Step| step.parameter("offered_per_s").unwrap_or(0.0);
+        let of_curve = points(self.method).filter(|point| point.trim_rate == trim_rate);
+        let mut rates: Vec<(RatePoint, &Step)> =
+            of_curve.filter_map(|point| Some((point, step(point.id())?))).collect();
+        rates.sort_by(|a, b| offered(a.1).total_cmp(&offered(b.1)));
+        let good = rates.iter().take_while(|(_, step)| is_good(self.method, step)).count();
+        let confirmed = |point: &RatePoint| step(point.confirmation());
+        let mut downwards = rates[..good].iter().rev().map(|(point, _)| *point);
+        downwards
+            .find(|point| confirmed(point).is_none_or(|step| is_good(self.method, step)))
+            .filter(|point| confirmed(point).is_none())
     }
 
     /// Whether a resume has nothing left to measure.
     fn all_known(&self) -> bool {
         points(self.method).all(|point| self.phases.session.is_done(&point.id()))
+            && self.method.trim_rates.iter().all(|rate| self.to_confirm(*rate).is_none())
     }
 
     /// Purges the drive, writes it in order, and then with the mix itself until that is steady: how
@@ -180,12 +219,25 @@ impl Loaded<'_, '_> {
 
     /// One rate: accesses that arrive at random, `per_second` of them, for as long as it warms up
     /// and counts.
-    fn rate(&mut self, point: RatePoint, per_second: f64) -> Result<Step, MethodError> {
-        let (method, id) = (self.method, point.id());
+    fn rate(
+        &mut self,
+        point: RatePoint,
+        per_second: f64,
+        length: RateLength,
+    ) -> Result<Step, MethodError> {
+        let method = self.method;
+        let tried = method.length_at(per_second);
+        let (id, kind, length) = match length {
+            RateLength::Tried => (point.id(), RATE, tried),
+            RateLength::Confirmed => {
+                let length = method.confirmed_at(per_second).unwrap_or(tried);
+                (point.confirmation(), CONFIRM, length)
+            }
+        };
         let trims = self.fill_zone(point)?;
         let Self { phases, used, .. } = self;
         let shape = phases.runner.shape;
-        let (warm_up, length) = (method.warm_up_at(per_second), method.length_at(per_second));
+        let warm_up = method.warm_up_at(per_second);
         let start = phases.runner.now();
         let times = start..start + warm_up + length;
         let area = shape.first(*used, method.data);
@@ -210,7 +262,7 @@ impl Loaded<'_, '_> {
         let mut seen = SeenRate::new(start + warm_up, length);
         let phase = phases.run(&id, &mut streams, &mut seen)?;
         let keeps_up = !streams.has_overflowed && seen.keeps_up(all, method.places.is_some());
-        let mut step = Step::new(id, RATE);
+        let mut step = Step::new(id, kind);
         step.set("offered_per_s", all);
         step.set("offered_reads_per_s", self.reads_of(per_second));
         step.set("trims_per_s", point.trim_rate as f64);

@@ -1,5 +1,5 @@
 use trimbench_core::{BlockCommand, Bytes, Caveat, Nanos, Ppm, Support, Virtual};
-use trimbench_results::{Chart, Step};
+use trimbench_results::{Chart, LatencyHistogram, Step};
 
 use super::*;
 use crate::testing::{charts, curve, find, step};
@@ -9,7 +9,13 @@ use trimbench_engine::testing::{
 use trimbench_engine::{ASSUMED_RATE, MethodDefinition as _, MethodError, Preset};
 
 /// Short for a drive of 64 MiB.
-const SHORT: [(&str, &str); 3] = [("warm-up", "200ms"), ("rate-time", "1s"), ("queue-depth", "32")];
+const SHORT: [(&str, &str); 5] = [
+    ("warm-up", "200ms"),
+    ("rate-time", "1s"),
+    ("queue-depth", "32"),
+    ("trim-rate", "0"),
+    ("confirm-time", "none"),
+];
 
 fn method(set: &[(&str, &str)]) -> LatencyUnderLoad {
     let all = [&SHORT[..], set].concat();
@@ -49,7 +55,7 @@ fn a_curve_ends_at_the_first_rate_that_the_drive_does_not_keep_up_with() {
     assert_defined(&set.metrics(), &found.figures);
 }
 
-use super::watch::Class;
+use super::watch::{Class, growth};
 
 #[test]
 fn the_headline_keeps_its_response_time() {
@@ -73,6 +79,75 @@ fn the_headline_keeps_its_response_time() {
     assert!((value(&steps) - 1e3).abs() < 0.5, "not kept up with");
     steps[0].metrics.insert(Class::Write.key("max"), 1.0);
     assert!(value(&steps).abs() < 0.5, "the longest counts where there are few");
+}
+
+/// Parts of what counts with so many accesses above 1 ms each, of a thousand.
+fn parts(slow: [u64; 10]) -> [LatencyHistogram; 10] {
+    slow.map(|slow| {
+        let mut part = LatencyHistogram::new();
+        for at in 0..1_000 {
+            part.record(Nanos::from_micros(if at < slow { 5_000 + 100 * slow } else { 100 + at }));
+        }
+        part
+    })
+}
+
+#[test]
+fn a_p99_grows_that_is_higher_in_the_second_half_beyond_the_noise_of_the_parts() {
+    let grows = |slow: [u64; 10]| growth(&parts(slow)).unwrap().grows;
+    assert!(grows([0, 0, 0, 0, 0, 20, 22, 24, 26, 28]));
+    assert!(grows([2, 4, 6, 8, 10, 20, 22, 24, 26, 28]));
+    assert!(!grows([20, 22, 24, 26, 28, 0, 0, 0, 0, 0]), "it falls");
+    assert!(!grows([15; 10]));
+    assert!(!grows([15, 5, 40, 0, 20, 12, 30, 0, 25, 18]), "stalls come now and then");
+    assert!(!grows([0, 0, 0, 0, 0, 0, 0, 60, 0, 0]), "one of them");
+    assert_eq!(growth(&Default::default()), None);
+}
+
+#[test]
+fn a_rate_is_confirmed_from_the_highest_down() {
+    let rate = |id: &str, kind: &str, offered: f64, grows: f64| {
+        let (p99, key) = (Class::Read.key("p99"), Class::Read.key("p99_grows"));
+        let metrics = [("kept_up", 1.0), (p99.as_str(), 1e-3), (key.as_str(), grows)];
+        step(id, kind, &[("offered_per_s", offered)], &metrics)
+    };
+    let set = method(&[("rates", "1000,2000,3000"), ("confirm-time", "3s")]);
+    let mut steps = vec![
+        rate("rate-1000-per-s", "rate", 1e3, 0.0),
+        rate("rate-2000-per-s", "rate", 2e3, 0.0),
+        rate("rate-3000-per-s", "rate", 3e3, 1.0),
+        step("sustained", "sustained", &[], &[("iops", 4e3)]),
+    ];
+    let headline = |steps: &[Step]| figure(&analyse(&set, steps).figures, "rate-kept").clone();
+    assert!((headline(&steps).value - 2e3).abs() < 0.5, "its p99 grows at 3000");
+    steps.push(rate("confirm-2000-per-s", "confirm", 2e3, 1.0));
+    steps.push(rate("confirm-1000-per-s", "confirm", 1e3, 0.0));
+    let found = headline(&steps);
+    assert!((found.value - 1e3).abs() < 0.5, "in the longer run it grows at 2000, too");
+    let words = "25 % of the 4,000 a second that the drive sustains";
+    assert_eq!(found.words().as_deref(), Some(words));
+    steps.pop();
+    steps.push(rate("confirm-1000-per-s", "confirm", 1e3, 1.0));
+    assert!(headline(&steps).value.abs() < 0.5);
+}
+
+#[test]
+fn the_default_has_a_curve_beside_trims_and_a_confirmation_of_each() {
+    let default = LatencyUnderLoad::resolve(Preset::Quick, &settings(&[])).unwrap();
+    assert!(default.trim_rates.iter().any(|rate| *rate > 0));
+    let set = method(&[
+        ("rates", "10%,20%"),
+        ("trim-rate", "0,20"),
+        ("trim-chunk", "64KiB"),
+        ("confirm-time", "2s"),
+    ]);
+    let found = run(&set, &mut Virtual::new(Toy::new()), &mut KeptSteps::default()).unwrap();
+    let ids: Vec<&str> = found.steps.iter().map(|step| step.id.as_str()).collect();
+    let confirmed: Vec<&&str> = ids.iter().filter(|id| id.starts_with("confirm")).collect();
+    assert_eq!(confirmed, [&"confirm-20-percent", &"confirm-20-percent-trim-20"], "{ids:?}");
+    assert_defined(&set.metrics(), &found.figures);
+    let words = figure(&found.figures, "rate-kept-trim-20").words().unwrap();
+    assert!(words.contains("; without TRIMs "), "{words}");
 }
 
 #[test]

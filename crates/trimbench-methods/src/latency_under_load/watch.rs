@@ -153,6 +153,14 @@ impl Streams for Limited<'_> {
     }
 }
 
+/// Parts of what counts, in the order of time: five of its first half, five of its second.
+const PARTS: usize = 10;
+/// By so much the p99 of the second half exceeds that of the first, at the least, if it grows.
+const GROWS: f64 = 1.1;
+/// And its accesses above the p99 of all exceed those of the first half by so many standard errors:
+/// Student's t of 8 degrees of freedom, 99.5 % of one side.
+const GROWS_SURELY: f64 = 3.355;
+
 /// What was seen of a rate.
 pub(super) struct SeenRate {
     /// When what counts begins, and how long it lasts.
@@ -165,7 +173,8 @@ pub(super) struct SeenRate {
 
 #[derive(Default)]
 struct SeenClass {
-    responses: LatencyHistogram,
+    /// Of each part of what counts.
+    responses: [LatencyHistogram; PARTS],
     longest: Nanos,
     /// Response times, in seconds, of what arrived late.
     late: Vec<f64>,
@@ -187,7 +196,9 @@ impl Observer<BlockCommand> for SeenRate {
         }
         let response = sample.response_time();
         let seen = &mut self.classes[class as usize];
-        seen.responses.record(response);
+        let age = u128::from(sample.intended.since(self.began).0);
+        let part = age * PARTS as u128 / u128::from(self.length.0.max(1));
+        seen.responses[usize::try_from(part).unwrap_or(PARTS).min(PARTS - 1)].record(response);
         seen.longest = seen.longest.max(response);
         if sample.intended.since(self.began) >= self.length - Nanos(self.length.0 / LATE) {
             seen.late.push(response.seconds());
@@ -219,9 +230,15 @@ impl SeenRate {
     /// Notes the response times.
     pub(super) fn store(&self, step: &mut Step) {
         for class in Class::ALL {
-            let SeenClass { responses, longest, .. } = &self.classes[class as usize];
+            let seen = &self.classes[class as usize];
+            let (responses, longest) = (merged(&seen.responses), seen.longest);
             if responses.count() == 0 {
                 continue;
+            }
+            if let Some(Growth { first, second, grows }) = growth(&seen.responses) {
+                step.measure(&class.key("p99_first_half"), first.seconds());
+                step.measure(&class.key("p99_second_half"), second.seconds());
+                step.measure(&class.key("p99_grows"), f64::from(u8::from(grows)));
             }
             step.measure(&format!("{}_count", class.id()), responses.count() as f64);
             for quantile in Quantile::STANDARD {
@@ -233,7 +250,45 @@ impl SeenRate {
             if let Some(mean) = responses.mean() {
                 step.measure(&class.key("mean"), mean / 1e9);
             }
-            step.add_histogram(&class.histogram(), responses);
+            step.add_histogram(&class.histogram(), &responses);
         }
     }
+}
+
+fn merged(parts: &[LatencyHistogram]) -> LatencyHistogram {
+    let mut all = LatencyHistogram::new();
+    for part in parts {
+        all.merge(part);
+    }
+    all
+}
+
+/// The p99 of both halves of what counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Growth {
+    pub(super) first: Nanos,
+    pub(super) second: Nanos,
+    /// Whether that of the second half is more, beyond what the parts of each half differ by.
+    pub(super) grows: bool,
+}
+
+/// Compares the halves; `None` where one has too few for a p99. The parts, and not the accesses, are
+/// the observations: those that a stall delays come together.
+pub(super) fn growth(parts: &[LatencyHistogram; PARTS]) -> Option<Growth> {
+    let (early, late) = parts.split_at(PARTS / 2);
+    let p99 = |parts: &[LatencyHistogram]| merged(parts).percentile(Quantile::P99);
+    let (first, second, level) = (p99(early)?, p99(late)?, p99(parts)?);
+    let above =
+        |part: &LatencyHistogram| part.count_above(level) as f64 / part.count().max(1) as f64;
+    let spread = |parts: &[LatencyHistogram]| {
+        let shares: Vec<f64> = parts.iter().map(above).collect();
+        let count = shares.len() as f64;
+        let mean = shares.iter().sum::<f64>() / count;
+        let squares: f64 = shares.iter().map(|share| (share - mean).powi(2)).sum();
+        (mean, squares / (count - 1.0) / count)
+    };
+    let ((before, noise_before), (after, noise_after)) = (spread(early), spread(late));
+    let surely = after - before > GROWS_SURELY * (noise_before + noise_after).sqrt();
+    let grows = surely && second.0 as f64 > GROWS * first.0 as f64;
+    Some(Growth { first, second, grows })
 }

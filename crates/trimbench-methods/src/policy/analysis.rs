@@ -7,7 +7,7 @@ use trimbench_core::{Caveat, Ppm};
 use trimbench_results::number::quantity;
 use trimbench_results::{Figure, LatencyHistogram, Quantile, Step, Verdict};
 
-use super::metrics::{CHOICE, COLUMNS, Column, Source, over_target};
+use super::metrics::{self, CHOICE_OVER_NONE, COLUMNS, Column, Source, over_target};
 use super::options::{PACED, PolicyLab};
 use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN, criterion};
 use trimbench_engine::Findings;
@@ -20,7 +20,8 @@ struct Life<'a> {
     /// The last of them, which count.
     last: Vec<&'a Step>,
     responses: LatencyHistogram,
-    steady: bool,
+    /// Cycles until the criterion first held; `None` if it never did.
+    stable_after: Option<usize>,
 }
 
 /// Computes all figures.
@@ -34,24 +35,34 @@ pub fn analyse(method: &PolicyLab, steps: &[Step]) -> Findings {
         points.iter().filter(|it| it.is_best(&points)).map(|it| it.policy).collect();
     if let Some(choice) = choice {
         let verdict = Verdict::PolicyToChoose {
-            policy: choice.policy.to_owned(),
+            policy: words(choice.policy),
             slack: method.slack.to_string(),
             lost: method.lost.to_string(),
             front: front.join(", "),
         };
-        let figure = CHOICE.measured(choice.tail);
-        figures.extend(figure.map(|figure| figure.with_n(points.len() as u64).judged(verdict)));
+        let none = points.iter().find(|point| point.policy == "none");
+        let over = none.filter(|none| none.tail > 0.0).map(|none| choice.tail / none.tail);
+        let n = points.len() as u64;
+        let figure = metrics::choice(method).measured(choice.tail);
+        figures.extend(figure.map(|figure| figure.with_n(n).judged(verdict)));
+        figures.extend(CHOICE_OVER_NONE.measured(over).map(|figure| figure.with_n(n)));
     }
     figures.extend(target(method, &lives));
     for life in &lives {
         figures.extend(life.figures(choice.map(|it| it.policy), &front));
     }
     let few = choice.is_none().then_some(Caveat::TooFewPoints);
-    let unsteady = lives.iter().any(|life| !life.steady).then_some(Caveat::NoSteadyState);
+    let unsteady =
+        lives.iter().any(|life| life.stable_after.is_none()).then_some(Caveat::NoSteadyState);
     if let (Some(caveat), Some(figure)) = (unsteady, figures.first_mut()) {
         figure.caveat(caveat);
     }
     Findings::new(figures, few.into_iter().collect())
+}
+
+/// A policy in words, with the releases of the kernel where they differ.
+fn words(policy: &str) -> String {
+    if policy == "ext4" { "ext4 (Linux 6.8 on)".to_owned() } else { policy.to_owned() }
 }
 
 /// Where a policy stands: the two things that it is charged for.
@@ -85,13 +96,17 @@ impl Point {
     }
 }
 
-/// Of those that are nearly as fast as the fastest, and then of those that wear the drive nearly as
+/// Eras of ext4 that are past: they show what was, and nobody can be told to go back to them.
+const PAST: [&str; 3] = ["ext4-5.15", "ext4-4.13", "ext4-2.6.33"];
+
+/// Of those of today that are nearly as fast as the fastest, and then of those that wear the drive nearly as
 /// little as the least: the lowest p99.9; of equal ones the least amplification.
 pub(super) fn choose<'a>(points: &'a [Point], method: &PolicyLab) -> Option<&'a Point> {
     let share = |ppm: Ppm| f64::from(ppm.0) / 1e6;
-    let fastest = points.iter().map(|point| point.throughput).reduce(f64::max)?;
+    let points = points.iter().filter(|point| !PAST.contains(&point.policy));
+    let fastest = points.clone().map(|point| point.throughput).reduce(f64::max)?;
     let fast = |point: &&Point| point.throughput >= fastest * (1.0 - share(method.lost));
-    let fast = points.iter().filter(fast);
+    let fast = points.filter(fast);
     let least = fast.clone().map(|point| point.amplification).reduce(f64::min)?;
     fast.filter(|point| point.amplification <= least * (1.0 + share(method.slack)))
         .min_by(|a, b| a.tail.total_cmp(&b.tail).then(a.amplification.total_cmp(&b.amplification)))
@@ -125,12 +140,12 @@ impl<'a> Life<'a> {
         let values = |steps: &[&Step]| -> Vec<f64> {
             steps.iter().filter_map(|step| step.metric(AMPLIFICATION)).collect()
         };
-        let steady = criterion(method).judge(&values(&last)).is_some_and(|it| it.steady);
         let mut responses = LatencyHistogram::new();
         for histogram in last.iter().filter_map(|step| step.histogram(RESPONSE)) {
             responses.merge(&histogram);
         }
-        (!last.is_empty()).then_some(Self { policy, cycles, last, responses, steady })
+        let stable_after = criterion(method).steady_at(&values(&cycles));
+        (!last.is_empty()).then_some(Self { policy, cycles, last, responses, stable_after })
     }
 
     /// The sum of a metric over the cycles that count.
@@ -166,7 +181,7 @@ impl<'a> Life<'a> {
             Source::Worst => self.responses.max().map(|latency| latency.0 as f64 / 1e6),
             Source::Amplification => self.amplification(),
             Source::Throughput => self.throughput(),
-            Source::Cycles => Some(self.cycles.len() as f64),
+            Source::Cycles => self.stable_after.map(|cycles| cycles as f64),
             Source::AtEnd(keys) => Some(keys.iter().map(|key| self.end(key)).sum()),
             Source::Most(key) => Some(most(&self.last, key)),
             Source::LongestTrim(key) => Some(most(&self.cycles, key) * 1e3),
@@ -184,7 +199,7 @@ impl<'a> Life<'a> {
             if is_tail {
                 figure.verdict = self.verdict(chosen, front);
             }
-            if !self.steady && (is_tail || column.of == Source::Amplification) {
+            if self.stable_after.is_none() && (is_tail || column.of == Source::Amplification) {
                 figure.caveat(Caveat::NoSteadyState);
             }
             Some(figure)

@@ -7,10 +7,16 @@ use trimbench_results::{Direction, Metric, Quantile, Role};
 use super::options::{PACED, PolicyLab};
 use super::session::{LONGEST, UNTRIMMED, WAITING, WAITING_MAX, WITHHELD_MAX};
 
-pub(super) const CHOICE: Metric =
-    Metric::new("policy", "p99.9 of the foreground under the policy to choose", "ms", Lower)
-        .headline()
-        .of_role(Role::PolicyChoice);
+/// The headline.
+pub(super) fn choice(method: &PolicyLab) -> Metric {
+    let title = format!("p99.9 of {}, under the policy to choose", method.accesses());
+    let metric = Metric::member("policy".to_owned(), title, "ms", Lower).headline();
+    Metric { role: Some(Role::PolicyChoice), ..metric }
+}
+
+/// The headline's baseline.
+pub(super) const CHOICE_OVER_NONE: Metric =
+    Metric::new("policy-over-none", "that, over the p99.9 under `none`", "", Lower);
 
 /// Whether `paced` kept its target.
 pub(super) fn over_target(target: Nanos) -> Metric {
@@ -39,7 +45,7 @@ pub(super) enum Source {
     Amplification,
     /// Files made in a second.
     Throughput,
-    /// How many cycles there were.
+    /// How many cycles there were until the amplification was stable.
     Cycles,
     /// The sum of these metrics of the last cycle.
     AtEnd(&'static [&'static str]),
@@ -83,7 +89,7 @@ pub(super) const COLUMNS: [Column; 19] = [
     Column::new("max", "max", "ms", Lower, Source::Worst),
     Column::new("amplification", "write amplification", "", Lower, Source::Amplification),
     Column::new("throughput", "files made", "MB/s", Higher, Source::Throughput),
-    Column::new("cycles", "cycles", "", Neither, Source::Cycles),
+    Column::new("cycles", "cycles until stable", "", Neither, Source::Cycles),
     Column::new("untrimmed", "left untrimmed", "B", Lower, Source::AtEnd(&[UNTRIMMED])),
     Column::new("waited", "waited at most", "B", Lower, Source::Most(WAITING_MAX)),
     Column::new("withheld", "withheld at most", "B", Lower, Source::Most(WITHHELD_MAX)),
@@ -110,5 +116,7 @@ pub(super) fn metrics(method: &PolicyLab) -> Vec<Metric> {
     let target = paced.then(|| over_target(method.target));
     let under = |(policy, _): &(&str, String)| COLUMNS.map(|column| column.under(policy));
     let tables = method.policies.iter().flat_map(under);
-    [CHOICE].into_iter().chain(target).chain(tables).collect()
+    let none = method.policies.iter().any(|(policy, _)| *policy == "none");
+    let over_none = none.then_some(CHOICE_OVER_NONE);
+    [choice(method)].into_iter().chain(over_none).chain(target).chain(tables).collect()
 }

@@ -5,6 +5,7 @@ use trimbench_core::settings::{
     SettingError, Values, default_to, described, list, named, or_word, parsed, presets, text,
     within, yes_no,
 };
+use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, FORMER_POLICIES, Nanos, Ppm, settings};
 
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
@@ -29,6 +30,8 @@ pub const POLICIES: [&str; 11] = [
 pub(super) const PACED: &str = "paced";
 /// `ext4` behind a smaller limit for discards. No policy of its own: a setting of the host.
 pub(super) const SMALL_DISCARDS: &str = "ext4-small-discards";
+/// The policy that trims once a week.
+const WEEKLY: &str = "fstrim-weekly";
 /// What an ext4 does by itself, and no other filesystem.
 pub(super) const OWN_PATHS: [&str; 4] = ["ext4", "ext4-5.15", "ext4-4.13", "ext4-2.6.33"];
 
@@ -66,11 +69,15 @@ settings! {
             within(Bytes(100_000), Bytes(10_000_000_000));
         /// share of the space that a cycle writes anew, {}
         pub cycle: Ppm = "cycle", default_to("50%"), within(percent(1), percent(400));
-        /// cycles at most, {}
-        pub cycles_max: u32 = "cycles", presets("16", "40", "40"),
+        /// share of the space that is written in a week: so often `fstrim-weekly` trims, unless
+        /// its `period` is set; {}
+        pub week: Ppm = "week", default_to("100%"), within(percent(1), percent(10_000));
+        /// cycles under each policy, {}
+        pub cycles_max: u32 = "cycles", presets("10", "20", "20"),
             described("`stable-cycles` to 1000");
-        /// cycles over which the write amplification must be stable, and which give the figures, {}
-        pub window: usize = "stable-cycles", default_to("5"), within(2, 100);
+        /// the last cycles, which give the figures, and over which the write amplification must be
+        /// stable; {}
+        pub window: usize = "stable-cycles", default_to("4"), within(2, 100);
         /// stable: it differs by at most this share of its mean, and a line through it rises by at
         /// most half of that; {}
         pub tolerance: Ppm = "tolerance", default_to("10%"), within(Ppm(1_000), percent(50));
@@ -103,8 +110,7 @@ settings! {
         pub btrfs_async: String = "btrfs-async", presets("delay=10s", "delay=40s", "delay=40s"),
             text();
         /// parameters of the system `fstrim-weekly`
-        pub fstrim_weekly: String = "fstrim-weekly",
-            presets("period=15s", "period=60s", "period=60s"), text();
+        pub fstrim_weekly: String = "fstrim-weekly", default_to(""), text();
         /// parameters of the proposal `rate-limited`
         pub rate_limited: String = "rate-limited", default_to("iops=10"), text();
         /// parameters of the proposal `skip-by-queue`
@@ -126,6 +132,27 @@ impl PolicyLab {
     fn check(&self, values: &Values) -> Result<(), SettingError> {
         values.check_within("age", self.age, self.fill, AGE_MAX)?;
         values.check_within("cycles", self.cycles_max as usize, self.window, 1_000)
+    }
+
+    /// The text of a policy where so many bytes are available: a week is a share of them written at
+    /// the rate of the churn.
+    pub(super) fn text_in(&self, policy: &str, text: &str, available: Bytes) -> String {
+        if policy != WEEKLY || text.contains("period=") {
+            return text.to_owned();
+        }
+        let seconds = self.week.of(available.0) as f64 / self.churn.0 as f64;
+        let week = Nanos::from_millis(rounded(seconds * 1e3).max(1));
+        format!("{text},period={week}")
+    }
+
+    /// What the foreground does, in words.
+    pub(super) fn accesses(&self) -> String {
+        let kinds = match self.read_share {
+            Ppm::ONE => "reads".to_owned(),
+            Ppm(0) => "writes".to_owned(),
+            share => format!("{share} reads and {} writes", Ppm(Ppm::ONE.0 - share.0)),
+        };
+        format!("{kinds} of {} over {}", self.access, self.span)
     }
 
     /// The least room: the foreground's file takes a quarter, and a hundredth holds a file.

@@ -1,5 +1,5 @@
-//! The procedure: for each policy a new filesystem on the same drive, aged, then the same cycles
-//! until the write amplification is stable.
+//! The procedure: for each policy a new filesystem on the same drive, aged, then the same cycles, as
+//! many under each.
 
 use std::cell::Cell;
 
@@ -45,7 +45,14 @@ pub(super) fn run(
     session: &mut MethodSession<'_>,
 ) -> Result<(), MethodError> {
     let rng = session.rng;
-    for (policy, text) in &method.policies {
+    let Medium::Directory { available, .. } = provisioner.capabilities().medium else {
+        unreachable!("it fits filesystems only");
+    };
+    let text_in = |(policy, text): &(&'static str, String)| {
+        (*policy, method.text_in(policy, text, available))
+    };
+    let policies: Vec<(&'static str, String)> = method.policies.iter().map(text_in).collect();
+    for (policy, text) in &policies {
         let checked = provisioner.check(&filesystem_spec(method, policy, text));
         checked.map_err(|error| {
             if OWN_PATHS.contains(policy) || *policy == SMALL_DISCARDS {
@@ -56,7 +63,7 @@ pub(super) fn run(
         })?;
     }
     let mut runner = Runner::new(session.interrupt.clone());
-    for (at, (policy, text)) in method.policies.iter().enumerate() {
+    for (at, (policy, text)) in policies.iter().enumerate() {
         provisioner.make(&filesystem_spec(method, policy, text))?;
         // Before anything is written: a pool of drives accounts for nothing.
         account(provisioner)?;
@@ -134,9 +141,7 @@ impl Life<'_> {
         session: &mut MethodSession<'_>,
     ) -> Result<(), MethodError> {
         let method = self.method;
-        let criterion = criterion(method);
         let most = method.cycles_max as usize;
-        let mut amplifications = Vec::new();
         let mut before = account(provisioner)?;
         for cycle in 1..=method.cycles_max {
             let text = format!("{}-cycle-{cycle}", self.policy);
@@ -148,12 +153,8 @@ impl Life<'_> {
             let mut step = self.cycle(provisioner.files(), text, cycle)?;
             let after = account(provisioner)?;
             note(&mut step, &before, &after);
-            amplifications.extend(after.wear.amplification_since(before.wear));
             session.keep(step)?;
             before = after;
-            if criterion.judge_last(&amplifications).is_some_and(|verdict| verdict.steady) {
-                break;
-            }
         }
         Ok(())
     }

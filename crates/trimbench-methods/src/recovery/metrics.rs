@@ -16,19 +16,25 @@ pub(super) const TRIMMED: PassName = ("trimmed", "fragmented, then trimmed");
 pub(super) const COPIED: PassName = ("copied", "after a large file was copied and deleted");
 pub(super) const PASSES: [PassName; 5] = [FRESH, FRAGMENTED, HEALED, TRIMMED, COPIED];
 
-pub(super) const TRIMMED_OF_FRESH: Metric =
-    Metric::new("trimmed-of-fresh", "after TRIM, as a share of fresh", "", Higher)
-        .headline()
-        .of_role(Role::RecoveredSpeed);
-pub(super) const FRAGMENTED_OF_FRESH: Metric =
-    Metric::new("fragmented-of-fresh", "fragmented, as a share of fresh", "", Higher)
-        .of_role(Role::FragmentedSpeed);
+/// Writes only: what they are, after what, and against what.
+const AFTER_TRIM: &str = "sequential writes, fragmented, then trimmed, as a share of fresh";
+pub(super) const TRIMMED_OF_FRESH: Metric = Metric::new("trimmed-of-fresh", AFTER_TRIM, "", Higher)
+    .headline()
+    .of_role(Role::RecoveredSpeed);
+pub(super) const FRAGMENTED_OF_FRESH: Metric = Metric::new(
+    "fragmented-of-fresh",
+    "sequential writes, fragmented, as a share of fresh",
+    "",
+    Higher,
+)
+.of_role(Role::FragmentedSpeed);
+const AFTER_SECOND: &str = "sequential writes, after a second pass, as a share of fresh";
 pub(super) const HEALED_OF_FRESH: Metric =
-    Metric::new("self-healed-of-fresh", "after a second pass, as a share of fresh", "", Higher);
+    Metric::new("self-healed-of-fresh", AFTER_SECOND, "", Higher);
 
 pub(super) const COPIED_OF_FRESH: Metric = Metric::new(
     "copied-of-fresh",
-    "after a large file was copied and deleted, as a share of fresh",
+    "sequential writes, after a large file was copied and deleted, as a share of fresh",
     "",
     Higher,
 );

@@ -1,15 +1,19 @@
 //! Computes figures from recorded curves. A pure function of the record.
 //!
 //! Throughput is compared slice by slice with a reference, after a running median of an odd number
-//! of slices. The settling time is the end of the last slice below 95 % of the reference.
+//! of slices. The settling time is the end of the last slice below 95 % of the reference, in a run
+//! of such slices that is longer than any that the twins show by themselves.
+
+use std::ops::Range;
 
 use trimbench_core::Caveat;
+use trimbench_results::number::quantity;
 use trimbench_results::statistics::median;
 use trimbench_results::{Figure, Metric, Step, Verdict};
 
 use super::metrics::{self, IDLE_OVER_LOADED, IDLE_WORK, LONGEST};
 use super::options::{Reference, Settle};
-use super::session::{CURVE, IDLE, IDLE_TIME, POINT, TWIN};
+use super::session::{CURVE, IDLE, IDLE_TIME, PLACEBO, POINT, TWIN};
 use trimbench_engine::Findings;
 
 /// Below this share of the reference the drive has not settled.
@@ -24,10 +28,12 @@ struct Settled<'a> {
     window: f64,
     /// Time at the reference's pace that is missing from the window, s.
     lost: f64,
-    /// The lowest running median, as a share of the reference.
+    /// The lowest running median until it settled, as a share of the reference.
     slowest: f64,
     /// The settling time of the twin itself, against its own plateau, s; 0 without a twin.
     twin: f64,
+    /// What is shorter is not told from what the drive does without a TRIM, s.
+    noise: f64,
 }
 
 /// Computes all figures.
@@ -35,14 +41,16 @@ pub fn analyse(method: &Settle, all: &[Step]) -> Findings {
     let steps = all;
     let steps: Vec<&Step> = steps.iter().filter(|step| step.kind == POINT).collect();
     let best = steps.iter().filter_map(|step| plateau(&rates(step, CURVE)?)).fold(0.0, f64::max);
+    let noise = noise(method, &steps);
     let points: Vec<Settled> =
-        steps.iter().filter_map(|step| Settled::of(method, step, best)).collect();
+        steps.iter().filter_map(|step| Settled::of(method, step, best, noise)).collect();
     let Some(longest) = points.iter().max_by(|a, b| a.least().total_cmp(&b.least())) else {
         return Findings::new(Vec::new(), vec![Caveat::TooFewPoints]);
     };
     let n = points.len() as u64;
     let headline = longest.figure(&LONGEST);
-    let headline = headline.map(|figure| figure.with_n(n).judged(verdict(&points)));
+    let at_most = points.iter().map(|point| point.noise).fold(0.0, f64::max);
+    let headline = headline.map(|figure| figure.with_n(n).judged(verdict(&points, at_most)));
     let mut figures = Vec::from_iter(headline);
     let mut add = |metric: &Metric, of: fn(&Settled) -> f64, pick: fn(f64, f64) -> f64| {
         let figure = metric.measured(points.iter().map(of).reduce(pick));
@@ -65,7 +73,31 @@ pub fn analyse(method: &Settle, all: &[Step]) -> Findings {
 
 /// The settling time of a step, against its own twin or plateau; `None` if it was not reached.
 pub(super) fn settled_after(method: &Settle, step: &Step) -> Option<f64> {
-    Settled::of(method, step, 0.0)?.after
+    Settled::of(method, step, 0.0, noise(method, &[step]))?.after
+}
+
+/// The longest run of slices in which a twin is below the other twin of its point, or below its own
+/// plateau, though not from its start on: so long the drive is slower without any TRIM.
+fn noise(method: &Settle, steps: &[&Step]) -> usize {
+    let smooth = |step: &Step, curve: &str| {
+        let rates = rates(step, curve).filter(|_| method.reference == Reference::Twin)?;
+        Some((running_median(&rates, method.smoothing), plateau(&rates)?))
+    };
+    let longest = |runs: Vec<Range<usize>>| runs.into_iter().map(|run| run.len()).max();
+    let mut most = 0;
+    for step in steps {
+        let (twin, placebo) = (smooth(step, TWIN), smooth(step, PLACEBO));
+        for (pace, level) in [&twin, &placebo].into_iter().flatten() {
+            let mut runs = runs_below(pace, &vec![*level; pace.len()]);
+            runs.retain(|run| run.start > 0);
+            most = most.max(longest(runs).unwrap_or(0));
+        }
+        if let (Some((one, _)), Some((other, _))) = (&twin, &placebo) {
+            let both = [runs_below(one, other), runs_below(other, one)];
+            most = both.into_iter().filter_map(longest).fold(most, usize::max);
+        }
+    }
+    most
 }
 
 /// The shortest idle time after which the load was at its pace at once, alone and over the settling
@@ -91,19 +123,22 @@ fn idle(method: &Settle, steps: &[Step], points: &[Settled<'_>]) -> Vec<Figure> 
     figures.collect()
 }
 
-fn verdict(points: &[Settled]) -> Verdict {
+fn verdict(points: &[Settled], at_most: f64) -> Verdict {
     let count = |is: fn(&&Settled) -> bool| points.iter().filter(is).count() as u64;
     let (open, slowed) = (count(|it| it.after.is_none()), count(|it| it.least() > 0.0));
+    let trims = points.len() as u64;
     match (open, slowed) {
+        (0, 0) if at_most > 0.0 => Verdict::SettledWithin { at_most: quantity(at_most, "s") },
         (0, 0) => Verdict::SettledAtOnce,
-        (0, slowed) => Verdict::SlowerAfter { slowed, trims: points.len() as u64 },
-        (open, _) => Verdict::NotSettledAt { open, points: points.len() as u64 },
+        (0, slowed) => Verdict::SlowerAfter { slowed, trims },
+        (open, _) => Verdict::SlowerForAtLeast { open, trims },
     }
 }
 
 impl<'a> Settled<'a> {
-    /// Of a step; `best` is the highest plateau of all points.
-    fn of(method: &Settle, step: &'a Step, best: f64) -> Option<Self> {
+    /// Of a step; `best` is the highest plateau of all points, and runs of up to `noise` slices are
+    /// the drive's own.
+    fn of(method: &Settle, step: &'a Step, best: f64, noise: usize) -> Option<Self> {
         let rates = rates(step, CURVE)?;
         let own = plateau(&rates)?;
         let slice = step.parameter("slice_s")?;
@@ -113,26 +148,30 @@ impl<'a> Settled<'a> {
             Reference::Twin => {
                 let twin = self::rates(step, TWIN)?;
                 let level = vec![plateau(&twin)?; twin.len()];
-                let below = last_below(&smooth(&twin), &level);
+                let below = runs_below(&smooth(&twin), &level).last().map_or(0, |run| run.end);
                 (smooth(&twin), below as f64 * slice)
             }
             Reference::Plateau => (vec![own; rates.len()], 0.0),
         };
         let pace = smooth(&rates);
-        let below = last_below(&pace, &reference);
+        let mut runs = runs_below(&pace, &reference);
+        runs.retain(|run| run.len() > noise);
+        let below = runs.last().map_or(0, |run| run.end);
         let reached = match method.reference {
             Reference::Twin => {
                 let last = pace.len() - pace.len() / 10;
-                median(&pace[last..])? >= SETTLED * median(&reference[last..])?
+                below <= last || median(&pace[last..])? >= SETTLED * median(&reference[last..])?
             }
             Reference::Plateau => below <= plateau_from(pace.len()) && own >= SETTLED * best,
         };
-        let shares = pace.iter().zip(&reference).filter(|(_, full)| **full > 0.0);
+        let slow = pace.iter().zip(&reference).take(below);
+        let shares = slow.filter(|(_, full)| **full > 0.0);
         let slowest = shares.map(|(rate, full)| rate / full).fold(1.0, f64::min);
         let missing = rates.iter().zip(&reference).filter(|(_, full)| **full > 0.0);
         let lost: f64 = missing.map(|(rate, full)| (1.0 - rate / full) * slice).sum();
         let after = reached.then_some(below as f64 * slice);
-        Some(Self { step, after, window, lost, slowest, twin })
+        let noise = noise as f64 * slice;
+        Some(Self { step, after, window, lost, slowest, twin, noise })
     }
 
     /// The settling time, or the window's length where it was not reached.
@@ -150,8 +189,8 @@ impl<'a> Settled<'a> {
         let mut figure = metric.measured(self.least())?;
         figure.rests_on([self.step]);
         if self.after.is_none() {
-            figure.verdict = Some(Verdict::NotSettled);
-            figure.caveat(Caveat::WindowTooShort);
+            figure.verdict = Some(Verdict::AtLeast);
+            figure.caveat(Caveat::LowerBound);
         }
         if self.twin > 0.0 {
             figure.caveat(Caveat::UnsteadyTwin);
@@ -185,8 +224,17 @@ fn running_median(values: &[f64], count: usize) -> Vec<f64> {
     (0..values.len()).map(of).collect()
 }
 
-/// How many slices there are up to the last that is below the reference, itself included.
-fn last_below(pace: &[f64], reference: &[f64]) -> usize {
-    let below = |(rate, full): (&f64, &f64)| *rate < SETTLED * full;
-    pace.iter().zip(reference).rposition(below).map_or(0, |last| last + 1)
+/// The runs of slices that are below the reference, in their order.
+fn runs_below(pace: &[f64], reference: &[f64]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, (rate, full)) in pace.iter().zip(reference).enumerate() {
+        if *rate >= SETTLED * full {
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end += 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs
 }

@@ -81,7 +81,7 @@ impl Settle {
     /// How often the load runs at each point.
     pub(super) fn loads_per_point(&self) -> u64 {
         match self.reference {
-            Reference::Twin => 2,
+            Reference::Twin => 3,
             Reference::Plateau => 1,
         }
     }

@@ -15,9 +15,11 @@ use trimbench_engine::{
     unobserved,
 };
 
-/// Throughput against time after the TRIM; the same of the twin.
+/// Throughput against time after the TRIM; the same of the twin, and of a second one: what differs
+/// between these two is not the TRIM's.
 pub(super) const CURVE: &str = "throughput-time";
 pub(super) const TWIN: &str = "throughput-time-twin";
+pub(super) const PLACEBO: &str = "throughput-time-placebo";
 /// The kind of step that is a point.
 pub(super) const POINT: &str = "point";
 /// That of a point whose load began after an idle time, and how long that was, a parameter.
@@ -154,8 +156,9 @@ impl Settling<'_, '_> {
         self.phases.discard(&point.id, Bytes(0), point.range)?;
         self.phases.runner.rest(idle)?;
         self.load(point, CURVE, &mut step)?;
-        if let Some(twin) = loaded.series.get(TWIN) {
-            step.series.insert(TWIN.to_owned(), twin.clone());
+        for curve in [TWIN, PLACEBO] {
+            let twin = loaded.series.get(curve).map(|twin| (curve.to_owned(), twin.clone()));
+            step.series.extend(twin);
         }
         Ok(step)
     }
@@ -170,6 +173,10 @@ impl Settling<'_, '_> {
         step.set("slice_s", self.method.slice.seconds());
         let before = self.phases.runner.device.statistics();
         let emptied = self.empty_and_write(point)?;
+        if self.method.reference == Reference::Twin {
+            // The twin rests after its TRIM too. What the drive does at rest must not count.
+            self.phases.runner.rest(self.method.rest)?;
+        }
         let trimmed = self.phases.discard(&point.id, Bytes(0), point.range)?;
         step.measure("trim_s", trimmed.ended.since(trimmed.begun).seconds());
         self.load(point, CURVE, &mut step)?;
@@ -180,11 +187,13 @@ impl Settling<'_, '_> {
         }
         // Only now: the counters may lag, and the load must follow the TRIM at once.
         self.phases.runner.discards_since(before, issued, &mut step)?;
-        if self.method.reference == Reference::Twin {
+        let twins =
+            [TWIN, PLACEBO].into_iter().filter(|_| self.method.reference == Reference::Twin);
+        for curve in twins {
             self.empty_and_write(point)?;
             self.phases.discard(&point.id, Bytes(0), point.range)?;
             self.phases.runner.rest(self.method.rest)?;
-            self.load(point, TWIN, &mut step)?;
+            self.load(point, curve, &mut step)?;
         }
         Ok(step)
     }

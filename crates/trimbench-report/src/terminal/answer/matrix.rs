@@ -130,9 +130,12 @@ fn cell(session: &Session, notes: &Notes, style: Style) -> String {
     let text = match &figure.verdict {
         Some(Verdict::NoSlowdownFound { at_most: limit }) => format!("{at_most} {limit}"),
         Some(verdict) if verdict.is_noise() => "noise".to_owned(),
-        Some(Verdict::WholeTrims { full, .. } | Verdict::WholeTrimsAlike { full, .. }) => {
-            full.clone()
-        }
+        Some(
+            Verdict::WholeTrims { full, .. }
+            | Verdict::WholeTrimsAlike { full, .. }
+            | Verdict::SpanTrims { full, .. }
+            | Verdict::SpanTrimsAlike { full, .. },
+        ) => full.clone(),
         // That nothing was lost has more to it than a zero.
         Some(verdict) if figure.role == Some(Role::NeighboursLost) && figure.value == 0.0 => {
             first_words(&verdict.to_string())
@@ -152,9 +155,12 @@ fn first_words(words: &str) -> String {
 /// What the figure is, as the table shows it.
 fn title(figure: &Figure) -> String {
     match &figure.verdict {
-        Some(Verdict::WholeTrims { .. } | Verdict::WholeTrimsAlike { .. }) => {
-            "one TRIM of the whole drive, full, at rest".to_owned()
-        }
+        Some(
+            Verdict::WholeTrims { span, .. }
+            | Verdict::WholeTrimsAlike { span, .. }
+            | Verdict::SpanTrims { span, .. }
+            | Verdict::SpanTrimsAlike { span, .. },
+        ) => format!("one TRIM of {span}, full, at rest"),
         _ => figure.title.clone(),
     }
 }
