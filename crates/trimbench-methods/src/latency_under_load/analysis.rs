@@ -48,7 +48,8 @@ fn keeps_up(step: &Step) -> bool {
     step.metric("kept_up").is_some_and(|kept| kept > 0.5)
 }
 
-/// Whether the drive kept up with a rate, and reads and writes keep the stated response time: at the
+/// Whether the drive kept up with a rate, and reads and writes keep the stated response time: at
+/// the
 /// 99th percentile, or at all where there are too few for one.
 pub(super) fn is_good(method: &LatencyUnderLoad, step: &Step) -> bool {
     let keeps = |class: Class| {
