@@ -1,7 +1,8 @@
 //! `policy`: compares the cost and benefit of trim policies.
 //!
 //! Files are deleted and created at a steady rate under a load, with the same operations for each
-//! policy, for as long under each; the write amplification is to be stable by then. The load's latency and the untrimmed space come
+//! policy, for as long under each; the write amplification is to be stable by then. The load's
+//! latency and the untrimmed space come
 //! from the same cycles. The procedure, its parameters and what it cannot show are in
 //! `docs/methods/policy.md`. Source: the proposals of \[S3\].
 

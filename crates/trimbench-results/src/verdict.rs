@@ -128,11 +128,11 @@ verdicts! {
          write amplification";
     ShortestWait { system: String } => "`{system}`: its longest wait is the shortest";
     LeastWait { system: String, without: String, slack: String } =>
-        "under `{system}`; without any TRIM {without}; the shortest of systems that one may be told \
-         to use and that write within {slack} of the least to the flash";
+        "under `{system}`; without any TRIM {without}; the shortest of systems that one may be \
+         told to use and that write within {slack} of the least to the flash";
     LeastWaitOnly { system: String, without: String } =>
-        "under `{system}`; without any TRIM {without}; the shortest of systems that one may be told \
-         to use, whatever they write to the flash";
+        "under `{system}`; without any TRIM {without}; the shortest of systems that one may be \
+         told to use, whatever they write to the flash";
     // A drive against itself when fresh.
     FasterThanFresh => "faster than fresh, which is no reference here";
     SlowerThanFresh => "slower than fresh";

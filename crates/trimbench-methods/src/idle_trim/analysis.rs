@@ -80,7 +80,8 @@ fn of_way(way: Way, rounds: &[&Step], rng: &mut Rng) -> Vec<Figure> {
     main.into_iter().chain(others).collect()
 }
 
-/// What the span takes, full and empty, and how much of the drive that is: a drive whose commands take long has 0 s/GB too.
+/// What the span takes, full and empty, and how much of the drive that is: a drive whose commands
+/// take long has 0 s/GB too.
 fn of_span(rounds: &[&Step], copies: bool) -> Option<Verdict> {
     let of = |key: &str| {
         let values: Vec<f64> = rounds.iter().filter_map(|round| round.metric(key)).collect();

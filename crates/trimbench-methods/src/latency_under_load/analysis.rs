@@ -48,17 +48,22 @@ fn keeps_up(step: &Step) -> bool {
     step.metric("kept_up").is_some_and(|kept| kept > 0.5)
 }
 
-/// Whether the drive kept up with a rate, and reads and writes keep the stated response time: at the
-/// 99th percentile, or at all where there are too few for one; and whether their p99 does not grow
-/// with the length of the run.
+/// Whether the drive kept up with a rate, and reads and writes keep the stated response time: at
+/// the
+/// 99th percentile, or at all where there are too few for one.
 pub(super) fn is_good(method: &LatencyUnderLoad, step: &Step) -> bool {
     let keeps = |class: Class| {
         let p99 = step.metric(&class.key(&Quantile::P99.to_string()));
         let response = p99.or_else(|| step.metric(&class.key("max")));
-        let grows = step.metric(&class.key("p99_grows")).is_some_and(|grows| grows > 0.5);
-        !grows && response.is_none_or(|response| Nanos::from_seconds(response) <= method.keep)
+        response.is_none_or(|response| Nanos::from_seconds(response) <= method.keep)
     };
     keeps_up(step) && keeps(Class::Read) && keeps(Class::Write)
+}
+
+/// Whether it does, and the p99 of neither grows with the length of the run.
+pub(super) fn is_steady(method: &LatencyUnderLoad, step: &Step) -> bool {
+    let grows = |class: Class| step.metric(&class.key("p99_grows")).is_some_and(|it| it > 0.5);
+    is_good(method, step) && !grows(Class::Read) && !grows(Class::Write)
 }
 
 /// The highest rate that is good, as all below it are, and stayed so when it was run for longer; of
@@ -74,8 +79,12 @@ fn headline(
     let looked_at = rates.get(..=kept.len()).unwrap_or(rates);
     // An older record, or one that was interrupted, has none.
     let chosen = match confirmed {
-        [] => kept.last().copied(),
-        all => all.iter().filter(good).max_by(|a, b| offered(a).total_cmp(&offered(b))).copied(),
+        [] => kept.iter().rfind(|step| is_steady(method, step)).copied(),
+        all => all
+            .iter()
+            .filter(|step| is_steady(method, step))
+            .max_by(|a, b| offered(a).total_cmp(&offered(b)))
+            .copied(),
     };
     let value = chosen.map_or(0.0, offered);
     let mut figure = rate_kept(method, trim_rate).measured((!rates.is_empty()).then_some(value))?;

@@ -5,7 +5,7 @@ use trimbench_core::{Bytes, Caveat, Data, Device, LbaRange, Nanos, Ppm};
 use trimbench_results::Step;
 use trimbench_results::number::count;
 
-use super::analysis::is_good;
+use super::analysis::{is_good, is_steady};
 use super::metrics::{RatePoint, points};
 use super::options::LatencyUnderLoad;
 use super::watch::{Limited, SeenRate, TrimStream};
@@ -152,9 +152,13 @@ impl Loaded<'_, '_> {
         rates.sort_by(|a, b| offered(a.1).total_cmp(&offered(b.1)));
         let good = rates.iter().take_while(|(_, step)| is_good(self.method, step)).count();
         let confirmed = |point: &RatePoint| step(point.confirmation());
-        let mut downwards = rates[..good].iter().rev().map(|(point, _)| *point);
+        let mut downwards = rates[..good]
+            .iter()
+            .rev()
+            .filter(|(_, step)| is_steady(self.method, step))
+            .map(|it| it.0);
         downwards
-            .find(|point| confirmed(point).is_none_or(|step| is_good(self.method, step)))
+            .find(|point| confirmed(point).is_none_or(|step| is_steady(self.method, step)))
             .filter(|point| confirmed(point).is_none())
     }
 

@@ -120,6 +120,8 @@ fn a_rate_is_confirmed_from_the_highest_down() {
     ];
     let headline = |steps: &[Step]| figure(&analyse(&set, steps).figures, "rate-kept").clone();
     assert!((headline(&steps).value - 2e3).abs() < 0.5, "its p99 grows at 3000");
+    steps[0] = rate("rate-1000-per-s", "rate", 1e3, 1.0);
+    assert!((headline(&steps).value - 2e3).abs() < 0.5, "chance: it does not at a higher rate");
     steps.push(rate("confirm-2000-per-s", "confirm", 2e3, 1.0));
     steps.push(rate("confirm-1000-per-s", "confirm", 1e3, 0.0));
     let found = headline(&steps);

@@ -272,7 +272,8 @@ pub(super) struct Growth {
     pub(super) grows: bool,
 }
 
-/// Compares the halves; `None` where one has too few for a p99. The parts, and not the accesses, are
+/// Compares the halves; `None` where one has too few for a p99. The parts, and not the accesses,
+/// are
 /// the observations: those that a stall delays come together.
 pub(super) fn growth(parts: &[LatencyHistogram; PARTS]) -> Option<Growth> {
     let (early, late) = parts.split_at(PARTS / 2);
