@@ -41,7 +41,13 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     let (output, errors) = (raw.text(&run.output)?, raw.text(&run.errors)?);
     let printed: Vec<&str> = output.lines().collect();
     let first = &printed[..printed.len().min(SCREEN - OF_CARGO)];
-    let answers = ["mount with `discard`", "weekly `fstrim`", "smaller discards", "leave TRIM off"];
+    let answers = [
+        "mount with `discard`",
+        "weekly `fstrim`",
+        "smaller discards",
+        "either will do",
+        "leave TRIM off",
+    ];
     let has_answer = |line: &str| {
         let behind = line.split_once("  ").map_or("", |(_, rest)| rest.trim_start());
         answers.iter().any(|answer| behind.starts_with(answer))

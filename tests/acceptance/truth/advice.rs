@@ -271,7 +271,11 @@ impl Judged {
         names.dedup();
         let action = advise(&sessions).action;
         let losses = losses(&record(of_judge)?, &record(of_small)?)?;
-        let cost = setting(&action).map(|setting| losses[setting]);
+        // Where either will do, the reader may take the dearer one.
+        let cost = match action {
+            Action::EitherWillDo => Some(losses[0].max(losses[2])),
+            _ => setting(&action).map(|setting| losses[setting]),
+        };
         Ok(Self { drive, cards: names.len(), action, losses, cost })
     }
 

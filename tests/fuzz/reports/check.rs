@@ -326,8 +326,13 @@ impl Lines {
     /// Those of every answer; a shell reads each of the blocks.
     pub(super) fn new() -> Result<Self> {
         let mut lines = BTreeSet::new();
-        let places =
-            [Place::template(), placed("xfs", "/"), placed("xfs", "/srv"), placed("jfs", "/srv")];
+        let places = [
+            Place::template(),
+            placed("xfs", "/"),
+            placed("xfs", "/srv"),
+            placed("jfs", "/srv"),
+            placed("", "/srv"),
+        ];
         for action in [
             Action::MountWithDiscard,
             Action::WeeklyFstrim,

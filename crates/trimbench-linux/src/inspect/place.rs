@@ -62,9 +62,11 @@ fn uuid_of(path: &Path, mount: &Mount) -> Option<String> {
     };
     // Of a btrfs the kernel names the folder so.
     let by_folder = || Some(btrfs_folder(mount)?.file_name()?.to_str()?.to_owned());
-    // Linux 6.9 or later, and the filesystems that tell.
+    // Linux 6.9 or later, and the filesystems that tell. An image file is not opened: that would
+    // look as if another used it.
+    let directory = if path.is_dir() { path } else { path.parent()? };
     let by_kernel = || {
-        let uuid = ioctl::filesystem_uuid(File::open(path).ok()?.as_fd()).ok()??;
+        let uuid = ioctl::filesystem_uuid(File::open(directory).ok()?.as_fd()).ok()??;
         Some(hyphenated(&uuid))
     };
     by_link().or_else(by_folder).or_else(by_kernel)

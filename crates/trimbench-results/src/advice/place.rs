@@ -21,11 +21,13 @@ pub const OPTIONS: &str = "EXISTING-OPTIONS";
 pub const SERIAL: &str = "SERIAL-NUMBER";
 /// The same: the drive, as the kernel calls it.
 pub const DISK: &str = "DISK";
+/// The same: the type of a filesystem that the record does not name.
+const TYPE: &str = "FILESYSTEM-TYPE";
 /// The same: the pool.
 pub const POOL: &str = "POOL";
 /// All of them, with those of which no record knows anything.
-pub const PLACEHOLDERS: [&str; 9] =
-    [UUID, MOUNTPOINT, OPTIONS, SERIAL, DISK, POOL, "NAME", "SWAP-UUID", "/dev/PARTITION"];
+pub const PLACEHOLDERS: [&str; 10] =
+    [UUID, MOUNTPOINT, TYPE, OPTIONS, SERIAL, DISK, POOL, "NAME", "SWAP-UUID", "/dev/PARTITION"];
 
 /// Filesystems that take TRIM each in a way of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +109,8 @@ impl TrimFilesystem {
             Self::Btrfs => "btrfs",
             Self::F2fs => "f2fs",
             Self::Zfs => "zfs",
-            Self::Ext4 | Self::Other => "ext4",
+            Self::Ext4 => "ext4",
+            Self::Other => TYPE,
         }
     }
 

@@ -68,7 +68,8 @@ fn is_seen(session: &Session) -> bool {
     let counts = |step: &Step| SEEN.iter().any(|key| step.metric(key).is_some_and(|it| it > 0.0));
     let is_direct = matches!(session.target.kind.as_str(), "emulated" | "device" | "image");
     let takes = session.target.capabilities.get("discard").is_none_or(|it| it != "none");
-    session.steps.iter().any(counts) || !sent_none(session) && is_direct && takes
+    let sends = !sent_none(session) && !session.has_caveat(Caveat::NoTrims);
+    session.steps.iter().any(counts) || sends && is_direct && takes
 }
 
 /// Whether files were deleted, and the device received no discard for any of them.

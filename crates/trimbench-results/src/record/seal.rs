@@ -42,17 +42,17 @@ pub(super) fn sealed(mut json: Vec<u8>) -> Vec<u8> {
 }
 
 impl RunRecord {
-    /// Whether this record, read from `json`, is as it was written. `true` for a record that needs
-    /// no seal.
+    /// Whether this record, read from `json`, is as it was written. `true` for a record that has no
+    /// seal and needs none.
     pub fn is_unchanged(&self, json: &[u8]) -> bool {
         #[derive(Deserialize)]
         struct Sealed {
             seal: Option<String>,
         }
-        if self.run_id.is_none() {
-            return true;
-        }
         let stated = serde_json::from_slice::<Sealed>(json).ok().and_then(|it| it.seal);
-        stated.is_some_and(|seal| seal == sha256(&self.unsealed()))
+        match stated {
+            Some(seal) => seal == sha256(&self.unsealed()),
+            None => self.run_id.is_none(),
+        }
     }
 }

@@ -18,6 +18,7 @@ fn a_sealed_record_is_known_to_be_changed_whatever_is_changed() {
         ("\"method_version\": ", "\"method_version\": 1"),
         ("\"finished\": true", "\"finished\": false"),
         ("\"run_id\": \"0", "\"run_id\": \"1"),
+        ("\"run_id\"", "\"9run_id\""),
         ("\"seal\": \"", "\"sea\": \""),
         (seal, "  \"seal\": null"),
     ] {
