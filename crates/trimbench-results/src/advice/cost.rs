@@ -4,8 +4,6 @@
 //! interval, and close to it within a stated factor. What deletions of a stated size cost on this
 //! target outranks what was simulated for it with deletions that are no larger.
 
-use trimbench_core::Bytes;
-
 use super::benefit::best_gain;
 use super::choice::Simulated;
 use super::facts::{Facts, Found};
@@ -349,12 +347,12 @@ pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
 fn larger(facts: &Facts<'_>) -> Option<String> {
     let sum = facts.worst(&Role::StutterPerGb)?;
     let surely = sum.figure.interval.is_some_and(|interval| interval.low > 0.0);
-    let amount = Bytes((IN_ALL_S / sum.value() * 1e9) as u64);
+    let gigabytes = IN_ALL_S / sum.value();
     surely.then(|| {
         format!(
             "single deletions of more than {}, from which on others are delayed by more than \
              {IN_ALL_S} s in all",
-            quantity(amount.0 as f64 / 1e9, "GB")
+            quantity(gigabytes, "GB")
         )
     })
 }

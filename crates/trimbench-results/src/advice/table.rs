@@ -69,6 +69,7 @@ pub enum Decision {
 
 /// The answer for three facts: whether TRIM reaches the drive, whether its cost is noticeable, and
 /// whether it brings anything. The table of `docs/reference/verdicts.md`.
+#[expect(clippy::match_same_arms, reason = "the rows of the table, in its order")]
 pub fn decide(reaches: Known, noticeable: Known, brings: Known) -> Decision {
     use Known::{Close, No, Unknown, Yes};
     match (reaches, noticeable, brings) {

@@ -390,7 +390,6 @@ fn no_card_contradicts_itself() {
 
 #[test]
 fn each_limit_decides_at_its_edge() {
-    let wear = |without| helps_by((1.0, 1.0), (without, 1.0));
     let storm =
         |stall| vec![session("delete-storm", vec![figure("second-stall", stall, "s")]), helps()];
     let files = |low, high| {
@@ -445,19 +444,6 @@ fn each_limit_decides_at_its_edge() {
         (slow, [vec![quiet()], storm(STORM_STALL_S * CLOSE_SINGLE * more)].concat()),
         (close, vec![quiet(), replay(1.0 - SHARE + 1e-9, None)]),
         (slow, vec![quiet(), replay(1.0 - SHARE, None)]),
-        // A gain alone says to trim, but not when.
-        (slow, vec![replay(1.0 + SHARE, None)]),
-        ("unknown", vec![replay(1.0 + SHARE - 1e-9, None)]),
-        (slow, vec![steady(1.0 + STEADY_SHARE, None)]),
-        ("unknown", vec![steady(1.0 + STEADY_SHARE - 1e-9, None)]),
-        (slow, vec![recovery((0.5, 0.5 + SHARE), None)]),
-        ("trim-does-not-reach", vec![recovery((0.5, 0.5 + SHARE - 1e-9), None)]),
-        ("unknown", vec![recovery((1.0 - SHARE, 1.0 - SHARE), None)]),
-        ("trim-does-not-reach", vec![recovery((1.0 - SHARE - 1e-9, 0.98), None)]),
-        (slow, vec![wear(WEAR_RATIO)]),
-        ("unknown", vec![wear(WEAR_RATIO - 1e-9)]),
-        ("nothing-to-gain", vec![wear(NO_WEAR)]),
-        ("unknown", vec![wear(NO_WEAR + 1e-9)]),
         // Simulated: the wait, and the loss where the wait is noticed.
         (fine, vec![settings((limit / CLOSE, 1.0), (99.0, 1.0), 1.4, (1.0, 2.0))]),
         (close, vec![settings((limit * 1.47, 1.0), (99.0, 1.0), 1.4, (1.0, 2.0))]),
@@ -498,6 +484,31 @@ fn the_drives_of_a_default_run_get_different_answers() {
         // The record is of before the p99.9 had a part in this.
         let lacks = advice.not_measured.iter().any(|it| it.contains("which the record of"));
         assert!(lacks, "{advice:#?}");
+    }
+}
+
+#[test]
+fn each_gain_decides_at_its_edge() {
+    let wear = |without| helps_by((1.0, 1.0), (without, 1.0));
+    let slow = "weekly-fstrim";
+    let table: Vec<(&str, Vec<Session>)> = vec![
+        // A gain alone says to trim, but not when.
+        (slow, vec![replay(1.0 + SHARE, None)]),
+        ("unknown", vec![replay(1.0 + SHARE - 1e-9, None)]),
+        (slow, vec![steady(1.0 + STEADY_SHARE, None)]),
+        ("unknown", vec![steady(1.0 + STEADY_SHARE - 1e-9, None)]),
+        (slow, vec![recovery((0.5, 0.5 + SHARE), None)]),
+        ("trim-does-not-reach", vec![recovery((0.5, 0.5 + SHARE - 1e-9), None)]),
+        ("unknown", vec![recovery((1.0 - SHARE, 1.0 - SHARE), None)]),
+        ("trim-does-not-reach", vec![recovery((1.0 - SHARE - 1e-9, 0.98), None)]),
+        (slow, vec![wear(WEAR_RATIO)]),
+        ("unknown", vec![wear(WEAR_RATIO - 1e-9)]),
+        ("nothing-to-gain", vec![wear(NO_WEAR)]),
+        ("unknown", vec![wear(NO_WEAR + 1e-9)]),
+    ];
+    for (index, (expected, sessions)) in table.iter().enumerate() {
+        let advice = advice(sessions);
+        assert_eq!(advice.action.id(), *expected, "row {index}: {advice:#?}");
     }
 }
 
