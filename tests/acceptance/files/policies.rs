@@ -4,7 +4,7 @@
 use anyhow::{Context as _, Result, ensure};
 use trimbench_engine::{Method as _, MethodDefinition as _, Preset};
 use trimbench_methods::policy::PolicyLab;
-use trimbench_results::Figure;
+use trimbench_results::{Figure, Metric};
 
 use crate::acceptance::runs::Run;
 use crate::acceptance::{Bar, Capture, Context, Finding, Form, Raw};
@@ -82,7 +82,9 @@ impl Seed {
         let metrics = self.method.metrics();
         let has_all = |policy: &&str| {
             let end = format!("-under-{policy}");
-            let mut of_policy = metrics.iter().filter(|it| it.id.ends_with(&end)).peekable();
+            // One whose amplification never was stable has no cycles until it was.
+            let is_found = |it: &&Metric| it.id.ends_with(&end) && !it.id.starts_with("cycles-");
+            let mut of_policy = metrics.iter().filter(is_found).peekable();
             of_policy.peek().is_some()
                 && of_policy.all(|it| self.run.session.figure(&it.id).is_some())
         };

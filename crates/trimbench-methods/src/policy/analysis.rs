@@ -100,8 +100,7 @@ impl Point {
 const PAST: [&str; 3] = ["ext4-5.15", "ext4-4.13", "ext4-2.6.33"];
 
 /// Of those of today that are nearly as fast as the fastest, and then of those that wear the drive
-/// nearly as
-/// little as the least: the lowest p99.9; of equal ones the least amplification.
+/// nearly as little as the least: the lowest p99.9; of equal ones the least amplification.
 pub(super) fn choose<'a>(points: &'a [Point], method: &PolicyLab) -> Option<&'a Point> {
     let share = |ppm: Ppm| f64::from(ppm.0) / 1e6;
     let points = points.iter().filter(|point| !PAST.contains(&point.policy));

@@ -16,7 +16,8 @@ pub(super) fn upgrade(session: &mut Session, schema: u64) {
             figure.direction = direction(&figure.id, &figure.unit);
         }
         // Also within a format: a figure of before may have a role since.
-        if schema < 3 || figure.role.is_none() {
+        let is_mean = figure.id == MEAN_OF_WORST.0 && session.method_version >= MEAN_OF_WORST.1;
+        if !is_mean && (schema < 3 || figure.role.is_none()) {
             figure.role = role(&session.plan.method, &figure.id);
         }
         if schema < 3
@@ -28,6 +29,10 @@ pub(super) fn upgrade(session: &mut Session, schema: u64) {
     // In records of before, what invalidated a step was on some of its figures only.
     session.carry_caveats();
 }
+
+/// A figure of `delete-stall` that has no role from this version of the method on, in which there is
+/// a maximum that it is the mean of.
+const MEAN_OF_WORST: (&str, u32) = ("largest-response-max", 4);
 
 /// By unit.
 const BY_UNIT: [(&str, Direction); 14] = [
