@@ -455,9 +455,9 @@ impl Sequence {
     fn tamper(&mut self, foreign: &[u8]) {
         let name = ["run.json", "steps.ndjson", "host.json"][self.draw.below(3)];
         let path = self.run().join(name);
-        // A trap of before leads to other files, which would be tampered with instead.
-        let is_plain = |it: &fs::Metadata| it.is_file() && it.nlink() == 1;
-        if !fs::symlink_metadata(&path).is_ok_and(|it| is_plain(&it)) {
+        // A trap of before is somebody's, and may lead to other files.
+        let is_set = |it: fs::Metadata| self.theirs.contains(&it.ino());
+        if fs::symlink_metadata(&path).is_ok_and(is_set) {
             return;
         }
         let Ok(mut bytes) = fs::read(&path) else { return };
