@@ -111,8 +111,10 @@ fn output_of_any_bytes(tool: &Tool) -> Result<(), String> {
     record(&folder, run)?;
     let host = fs::read(folder.join(run).join("host.json")).map_err(|error| error.to_string())?;
     let host: Value = serde_json::from_slice(&host).map_err(|error| error.to_string())?;
-    let last = host["command"].as_array().and_then(|words| words.last()).cloned();
-    unless(last == Some(json!(format!("$'{RAW_TEXT}"))), || format!("the command ends in {last:?}"))
+    let words = host["command"].as_array().cloned().unwrap_or_default();
+    let behind = words.iter().skip_while(|word| **word != "--output").nth(1);
+    let named = behind == Some(&json!(format!("$'{RAW_TEXT}")));
+    unless(named, || format!("the command is {words:?}"))
 }
 
 fn mount_of_any_bytes(tool: &Tool) -> Result<(), String> {
