@@ -124,7 +124,7 @@ impl TargetSpec {
         Some(LoadWatch::of(self.place()?))
     }
 
-    /// When the discards of a deletion are over, on a filesystem that discards what is deleted, with
+    /// When the discards of a deletion are over, on a filesystem that discards what is deleted, and
     /// a name for it; `None` elsewhere, and of models.
     pub fn drain(&self) -> Option<(DrainRule, String)> {
         match self {

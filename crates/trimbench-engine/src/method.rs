@@ -179,8 +179,8 @@ pub trait Method: fmt::Debug + Send + Sync {
         self.demand(capacity, rate)
     }
 
-    /// Its waits for the discards of what it deletes, on files whose discards are over by this rule;
-    /// `made`: on filesystems that are made for it.
+    /// Its waits for the discards of what it deletes, on files whose discards are over by this
+    /// rule; `made`: on filesystems that are made for it.
     fn discard_waits(&self, _rule: &DrainRule, _made: bool) -> DiscardWaits {
         DiscardWaits::default()
     }

@@ -13,8 +13,8 @@ mod tests;
 
 /// Less is what any machine does.
 pub const NOTICED: Bytes = Bytes::mib(1);
-/// From here on, and only if it is more than the method's own bytes, the measurement is invalid: the
-/// limit of a look before it. In a directory the filesystem's own journal and metadata are far
+/// From here on, and only if it is more than the method's own bytes, the measurement is invalid:
+/// the limit of a look before it. In a directory the filesystem's own journal and metadata are far
 /// below both: a commit is some hundred KB, and what a large deletion writes of them is some MB
 /// beside a load that moves more.
 pub const BUSY: Bytes = crate::quiet::MOVED_MAX;

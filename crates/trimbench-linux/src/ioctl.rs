@@ -1,6 +1,7 @@
-//! The ioctls that no crate wraps: FITRIM, FIEMAP, a filesystem's UUID, XFS's wait for deferred inactivation, what the
-//! block layer does with a range, who a device is, and the passthrough of commands to drives
-//! ([`nvme_command`], [`scsi_command`]); and one signal that must not end the program.
+//! The ioctls that no crate wraps: FITRIM, FIEMAP, a filesystem's UUID, XFS's wait for deferred
+//! inactivation, what the block layer does with a range, who a device is, and the passthrough of
+//! commands to drives ([`nvme_command`], [`scsi_command`]); and one signal that must not end the
+//! program.
 //!
 //! Numbers and layouts are kernel ABI: `include/uapi/linux/fs.h`, `fiemap.h` and
 //! `fs/xfs/libxfs/xfs_fs.h`. Each structure is passed by pointer and written by the kernel within

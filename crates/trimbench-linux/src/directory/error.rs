@@ -24,8 +24,8 @@ pub(super) enum Problem {
     )]
     NotWritable { path: PathBuf, errno: Errno },
     #[error(
-        "the filesystem of `{}` has free space and no free inodes, which each file needs (`df -i`); \
-         remove files that nobody needs, however small, or choose another",
+        "the filesystem of `{}` has free space and no free inodes, which each file needs \
+         (`df -i`); remove files that nobody needs, however small, or choose another",
         path.display()
     )]
     NoInodes { path: PathBuf },

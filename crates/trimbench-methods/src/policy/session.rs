@@ -1,5 +1,5 @@
-//! The procedure: for each policy a new filesystem on the same drive, aged, then the same cycles, as
-//! many under each.
+//! The procedure: for each policy a new filesystem on the same drive, aged, then the same cycles,
+//! as many under each.
 
 use std::cell::Cell;
 

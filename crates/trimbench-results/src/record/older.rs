@@ -30,8 +30,8 @@ pub(super) fn upgrade(session: &mut Session, schema: u64) {
     session.carry_caveats();
 }
 
-/// A figure of `delete-stall` that has no role from this version of the method on, in which there is
-/// a maximum that it is the mean of.
+/// A figure of `delete-stall` that has no role from this version of the method on, in which there
+/// is a maximum that it is the mean of.
 const MEAN_OF_WORST: (&str, u32) = ("largest-response-max", 4);
 
 /// By unit.

@@ -18,7 +18,7 @@ fn the_line_of_a_mount_is_found_as_it_is_written() {
                  UUID=1 / ext4 errors=remount-ro 0 1\n\
                  \tLABEL=srv\t/srv  ext4\tnoatime,nofail  0\t2\n\
                  /dev/sdb1 /mnt/my\\040disk auto defaults\n\
-                 //nas/srv /nas cifs credentials=/root/secret 0 0\n\
+                 //nas/srv /nas cifs credentials=/etc/secret 0 0\n\
                  tmpfs /nas tmpfs size=1G 0 0\n\
                  # UUID=2 /old ext4 defaults 0 2\n\
                  UUID=3 /short\n";
