@@ -15,7 +15,8 @@ use trimbench_results::Step;
 
 use super::interrupts::{signal, wait_until};
 use super::{code, command, program, record, stderr, stdout, trimbench};
-use tests::kept_record;
+use tests::Need::Root;
+use tests::{Mounted, kept_record, requires};
 
 /// A session of 14 steps that takes some tenths of a second, without its target and directory.
 const RUN: [&str; 8] = [
@@ -342,6 +343,36 @@ fn steps_whose_directory_is_gone_are_printed() {
             assert!(line.contains(&format!("{key}={value}")), "{key} is not in {line}");
         }
     }
+}
+
+#[test]
+fn steps_that_a_full_disk_does_not_take_are_printed_and_the_run_goes_on_when_there_is_room() {
+    const TEST: &str = "tampering::steps_that_a_full_disk_does_not_take_are_printed_and_the_run_\
+                        goes_on_when_there_is_room";
+    if !requires(TEST, &[Root]) {
+        return;
+    }
+    let outer = tempdir().unwrap();
+    let folder = outer.path().join("disk");
+    fs::create_dir(&folder).unwrap();
+    fs::create_dir(outer.path().join("there")).unwrap();
+    let _mounted = Mounted::memory("1m", &folder);
+    let child = started(&folder, &["--target", "scratch,size=16MiB:../there"]);
+    let before = record(&folder, "run").sessions[0].steps.clone();
+    let mut filling = File::create(folder.join("filling")).unwrap();
+    while filling.write_all(&[1; 4096]).is_ok() {}
+    let output = ended(child);
+    assert_eq!(code(&output), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("ENOSPC"), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("not saved: the steps of trim-integrity on scratch"), "{text}");
+    let kept = record(&folder, "run").sessions[0].steps.clone();
+    assert!(kept.starts_with(&before), "what was kept is there");
+    fs::remove_file(folder.join("filling")).unwrap();
+    let resumed = trimbench(&folder, &["run", "--resume", "run"]);
+    assert!(matches!(code(&resumed), Some(0 | 4)), "{}", stderr(&resumed));
+    let whole = record(&folder, "run").sessions[0].steps.clone();
+    assert!(whole.starts_with(&kept) && whole.len() > kept.len());
 }
 
 #[test]
