@@ -19,7 +19,14 @@ const STOP: Duration = Duration::from_millis(400);
 /// Methods whose later steps take a second at least.
 const UNDER_LOAD: (&str, &[&str]) = (
     "latency-under-load",
-    &["span=32MiB", "rates=25%,50%,75%", "warm-up=0", "rate-time=500ms", "round-share=100%"],
+    &[
+        "span=32MiB",
+        "rates=25%,50%,75%",
+        "warm-up=0",
+        "rate-time=500ms",
+        "round-share=100%",
+        "trim-rate=0",
+    ],
 );
 const SWEEP: (&str, &[&str]) =
     ("trim-sweep", &["sizes=4KiB,1MiB", "reference=1MiB", "commands=500", "load-span=8MiB"]);
