@@ -361,11 +361,12 @@ fn steps_that_a_full_disk_does_not_take_are_printed_and_the_run_goes_on_when_the
     let folder = outer.path().join("disk");
     fs::create_dir(&folder).unwrap();
     fs::create_dir(outer.path().join("there")).unwrap();
-    let _mounted = Mounted::memory("1m", &folder);
+    let _mounted = Mounted::memory("8m", &folder);
     let child = started(&folder, &["--target", "scratch,size=16MiB:../there"]);
     let before = record(&folder, "run").sessions[0].steps.clone();
     let mut filling = File::create(folder.join("filling")).unwrap();
     while filling.write_all(&[1; 4096]).is_ok() {}
+    drop(filling);
     let output = ended(child);
     assert_eq!(code(&output), Some(3), "{}", stderr(&output));
     assert!(stderr(&output).contains("ENOSPC"), "{}", stderr(&output));
