@@ -60,8 +60,8 @@ const MEANS_OF_FELT: Means = [
      does other work then",
 ];
 const MEANS_OF_SWEEP: Means = [
-    "single TRIMs take less time for a GB than one TRIM of everything that was written: that does \
-     work which single ones put off",
+    "single TRIMs take less time for a GB than one TRIM of everything that was written: that one \
+     does work that single TRIMs put off",
     "single TRIMs take more time for a GB than one TRIM of everything that was written: each has a \
      cost of its own, so fewer and larger ones are cheaper",
 ];

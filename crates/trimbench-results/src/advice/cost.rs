@@ -213,7 +213,7 @@ fn worst_response<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sig
         _ => String::new(),
     };
     let (title, shown) = (&worst.figure.title, worst.shown());
-    let text = format!("after deletions, {title}: {shown}{end}");
+    let text = format!("{title}: {shown}{end}");
     let figures: &[Found<'_>] = if side == Side::Below { &[worst] } else { &[worst, placebo] };
     let short = format!("longest wait after a deletion {}", worst.shown());
     Some((side, Reason::new(text, figures).in_short(short)))
@@ -236,13 +236,11 @@ fn in_all<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         of(Role::StutterPerGb, "delays others by"),
         of(Role::OverduePerGb, "makes others overdue for"),
     ];
-    let mut signs: Vec<Sign> = signs.into_iter().flatten().collect();
-    signs.sort_by_key(|(side, _)| match side {
+    signs.into_iter().flatten().min_by_key(|(side, _)| match side {
         Side::Above => 0,
         Side::Unclear => 1,
         _ => 2,
-    });
-    signs.into_iter().next()
+    })
 }
 
 /// How long reads and writes wait during TRIMs. There is no such load without TRIMs to compare
@@ -318,8 +316,13 @@ fn trace(facts: &Facts<'_>) -> Option<Sign> {
     Some((Side::Above, Reason::new(text, &[found]).in_short(short)))
 }
 
-/// What would have to be measured, or done, for online TRIM not to be the answer.
-pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
+/// What would have to be measured, or done, for the cost of online TRIM to be `known`: close to its
+/// limit, or noticeable.
+pub(super) fn limits_that_hold(facts: &Facts<'_>, known: Known) -> Vec<String> {
+    let bound = |limit: f64, close: f64| match known {
+        Known::Yes => quantity(limit * close, "s"),
+        _ => quantity(limit / close, "s"),
+    };
     let mut words = Vec::new();
     let here = |found: Option<Found<'_>>| {
         found.map_or_else(String::new, |it| format!(" (here {})", it.quantity()))
@@ -327,12 +330,13 @@ pub(super) fn limits_that_hold(facts: &Facts<'_>) -> Vec<String> {
     let tail = facts.worst(&Role::TailAfterDeletion);
     words.push(format!(
         "a p99.9 after deletions of more than {}{}, without TRIM less",
-        quantity(LONG_TRIM_S, "s"),
+        bound(LONG_TRIM_S, CLOSE),
         here(tail)
     ));
     let wait = facts.worst(&Role::WaitAfterDeletion);
     let wait = wait.or_else(|| facts.worst(&Role::WaitBesideTrim));
-    words.push(format!("a single wait of more than {WAIT_S} s{}", here(wait)));
+    let longest = bound(WAIT_S, CLOSE_SINGLE);
+    words.push(format!("a single wait of more than {longest}{}", here(wait)));
     words.extend(larger(facts));
     if let Some(wait) = wait.filter(|wait| wait.value() > 0.001) {
         words.push(format!(

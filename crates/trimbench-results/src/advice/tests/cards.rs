@@ -8,8 +8,8 @@ fn an_answer_says_what_would_change_it_and_what_was_not_asked() {
     assert_eq!(
         advice.would_change,
         [
-            "a p99.9 after deletions of at most 10 ms, and no single wait of more than 0.1 s \
-             (`delete-stall`): then mount with `discard`",
+            "a p99.9 after deletions of at most 8 ms, and no single wait of more than 66.7 ms \
+             (`delete-stall`): then mount with `discard`, if TRIM brings something",
             "somebody who waits while `fstrim` runs: set another `OnCalendar` (`systemctl edit \
              fstrim.timer`)",
         ]
