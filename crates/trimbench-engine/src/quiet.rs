@@ -14,8 +14,8 @@
 
 use std::fmt;
 
-use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, DevicesUse, LoadSeen, Nanos, Ppm, ReadTimes};
+use trimbench_results::number::quantity;
 
 #[cfg(test)]
 mod tests;
@@ -130,28 +130,29 @@ impl fmt::Display for LoadOfOthers {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Writes { devices, written, window } => {
-                let (written, window) = (megabytes(*written), seconds(*window));
+                let (written, window) = (bytes(*written), time(*window));
                 write!(formatter, "{written} were written by others to {devices} in {window}")
             }
             Self::Reads { devices, read, window } => {
-                let (read, window) = (megabytes(*read), seconds(*window));
+                let (read, window) = (bytes(*read), time(*window));
                 write!(formatter, "{read} were read by others from {devices} in {window}")
             }
             Self::SlowReads { p99, limit } => {
-                let (p99, limit) = (milliseconds(*p99), milliseconds(*limit));
+                let (p99, limit) = (time(*p99), time(*limit));
                 write!(
                     formatter,
-                    "reads alone have a 99th percentile of {p99}, and {limit} is quiet"
+                    "reads alone have a 99th percentile of {p99}; a quiet target has at most \
+                     {limit}"
                 )
             }
             Self::IoPressure { stalled, window } => {
-                let share = percent(*stalled, *window);
-                let window = seconds(*window);
+                let share = share(*stalled, *window);
+                let window = time(*window);
                 write!(formatter, "all programs waited for I/O during {share} of {window}")
             }
             Self::MemoryPressure { stalled, window } => {
-                let share = percent(*stalled, *window);
-                let window = seconds(*window);
+                let share = share(*stalled, *window);
+                let window = time(*window);
                 write!(formatter, "programs waited for memory during {share} of {window}")
             }
         }
@@ -160,44 +161,31 @@ impl fmt::Display for LoadOfOthers {
 
 /// What a look found, in one line for the record.
 pub fn seen_text(seen: &LoadSeen) -> String {
-    let mut parts = vec![format!("in {}", seconds(seen.window))];
+    let mut parts = vec![format!("in {}", time(seen.window))];
     if let Some(DevicesUse { names, written, read }) = &seen.devices {
-        let (written, read) = (megabytes(*written), megabytes(*read));
+        let (written, read) = (bytes(*written), bytes(*read));
         parts.push(format!("{written} written and {read} read by others on {names}"));
     }
     if let Some(ReadTimes { count, median, p99 }) = seen.reads {
-        let (median, p99) = (milliseconds(median), milliseconds(p99));
+        let (median, p99) = (time(median), time(p99));
         parts.push(format!("{count} reads with median {median} and p99 {p99}"));
     }
     for (name, stalled) in [("I/O", seen.io_stalled), ("memory", seen.memory_stalled)] {
         if let Some(stalled) = stalled {
-            parts.push(format!("{name} pressure {}", percent(stalled, seen.window)));
+            parts.push(format!("{name} pressure {}", share(stalled, seen.window)));
         }
     }
     parts.join(", ")
 }
 
-fn megabytes(bytes: Bytes) -> String {
-    match bytes.0 {
-        0..1_000_000_000 => format!("{:.1} MB", bytes.0 as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes.0 as f64 / 1e9),
-    }
+fn bytes(bytes: Bytes) -> String {
+    quantity(bytes.0 as f64, "B")
 }
 
-/// To a tenth, which whole seconds lack.
-fn seconds(span: Nanos) -> String {
-    let tenths = rounded(span.seconds() * 10.0);
-    if tenths.is_multiple_of(10) {
-        format!("{} s", tenths / 10)
-    } else {
-        format!("{}.{} s", tenths / 10, tenths % 10)
-    }
+fn time(span: Nanos) -> String {
+    quantity(span.seconds(), "s")
 }
 
-fn milliseconds(span: Nanos) -> String {
-    format!("{:.2} ms", span.seconds() * 1e3)
-}
-
-fn percent(part: Nanos, whole: Nanos) -> String {
-    format!("{:.1} %", 100.0 * part.seconds() / whole.seconds().max(f64::MIN_POSITIVE))
+fn share(part: Nanos, whole: Nanos) -> String {
+    quantity(100.0 * part.seconds() / whole.seconds().max(f64::MIN_POSITIVE), "%")
 }

@@ -37,21 +37,21 @@ fn what_others_do_decides() {
     };
     check(quiet(), None, None);
     check(moving(7_999_999, 7_999_999), None, None);
-    check(moving(8_000_000, 0), None, Some("8.0 MB were written by others to sda in 3 s"));
-    check(moving(1_200_000_000, 9), None, Some("1.2 GB were written by others to sda in 3 s"));
-    check(moving(0, 8_000_000), None, Some("8.0 MB were read by others from sda in 3 s"));
+    check(moving(8_000_000, 0), None, Some("8 MB were written by others to sda in 3 s"));
+    check(moving(1_200_000_000, 9), None, Some("1.20 GB were written by others to sda in 3 s"));
+    check(moving(0, 8_000_000), None, Some("8 MB were read by others from sda in 3 s"));
     check(reading(40, 500), None, None);
-    let late = "reads alone have a 99th percentile of 0.51 ms, and 0.50 ms is quiet";
+    let late = "reads alone have a 99th percentile of 510 us; a quiet target has at most 500 us";
     check(reading(40, 510), None, Some(late));
     // A slow drive is not a busy one.
     check(reading(1_000, 9_900), None, None);
     // A drive that was seen faster before is busy when all of its reads take long.
-    let late = "reads alone have a 99th percentile of 9.90 ms, and 1.00 ms is quiet";
+    let late = "reads alone have a 99th percentile of 9.90 ms; a quiet target has at most 1 ms";
     check(reading(1_000, 9_900), Some(US(100)), Some(late));
     check(io(300), None, None);
-    check(io(330), None, Some("all programs waited for I/O during 11.0 % of 3 s"));
+    check(io(330), None, Some("all programs waited for I/O during 11 % of 3 s"));
     check(memory(300), None, None);
-    check(memory(330), None, Some("programs waited for memory during 11.0 % of 3 s"));
+    check(memory(330), None, Some("programs waited for memory during 11 % of 3 s"));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn what_could_not_be_looked_at_is_neither_quiet_nor_busy() {
 fn the_record_has_what_was_seen() {
     assert_eq!(
         seen_text(&quiet()),
-        "in 3 s, 0.0 MB written and 0.0 MB read by others on sda, 300 reads with median 0.08 ms \
-         and p99 0.12 ms, I/O pressure 0.1 %, memory pressure 0.0 %"
+        "in 3 s, 0 B written and 0 B read by others on sda, 300 reads with median 80 us and p99 \
+         120 us, I/O pressure 0.100 %, memory pressure 0 %"
     );
 }

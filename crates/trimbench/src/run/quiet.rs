@@ -49,7 +49,8 @@ pub(super) fn wait_for_quiet(
     if !session.rests_on_quiet() {
         return Ok(());
     }
-    let Some(watch) = session.target.load_watch().filter(|_| args.looks()) else {
+    // It opens the device, so only where it is asked for.
+    let Some(watch) = args.looks().then(|| session.target.load_watch()).flatten() else {
         note(record, "not looked (`--quiet-wait 0s`)".to_owned());
         return Ok(());
     };
