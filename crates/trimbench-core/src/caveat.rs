@@ -65,7 +65,7 @@ caveats! {
         "the filesystem's model follows its source code; no running kernel was compared with it"
         => "take ext4, XFS or btrfs, whose models were compared, or measure the real filesystem";
     AllocatorNotModelled "allocator-not-modelled":
-        "XFS, btrfs and f2fs allocate here by no rule of their own: no write amplification of them"
+        "no write amplification of XFS, btrfs and f2fs: their allocators are not modelled"
         => "compare what ext4, `fstrim-ext4` and `none` write, or measure the real filesystem";
     WindowTooShort "window-too-short":
         "the stall had not ended when the window closed; the figure is a lower bound"

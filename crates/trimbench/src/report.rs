@@ -70,6 +70,7 @@ struct ReportFile {
 
 impl ReportFile {
     fn new(place: (Option<&OutputDirectory>, &Path), text: String, mark: &str) -> Self {
+        assert!(text.starts_with(mark), "our files are known by what they begin with");
         debug_assert!(is_ours(mark, text.as_bytes()), "`{mark}`: it would not be replaced later");
         let place = (place.0.cloned(), place.1.to_owned());
         Self { place, text, mark: mark.to_owned() }

@@ -2,6 +2,7 @@
 //! load, bytes left untrimmed, and write amplification.
 
 use anyhow::{Context as _, Result, ensure};
+use trimbench_core::Caveat;
 use trimbench_engine::{Method as _, MethodDefinition as _, Preset};
 use trimbench_methods::policy::PolicyLab;
 use trimbench_results::{Figure, Metric};
@@ -60,6 +61,9 @@ pub(in crate::acceptance) fn read(raw: &Raw) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// On the figures of a policy whose write amplification never was stable.
+const UNSTEADY: &str = Caveat::NoSteadyState.id();
+
 /// One drive, one seed.
 struct Seed {
     run: Run,
@@ -82,9 +86,12 @@ impl Seed {
         let metrics = self.method.metrics();
         let has_all = |policy: &&str| {
             let end = format!("-under-{policy}");
-            // One whose amplification never was stable has no cycles until it was.
-            let is_found = |it: &&Metric| it.id.ends_with(&end) && !it.id.starts_with("cycles-");
-            let mut of_policy = metrics.iter().filter(is_found).peekable();
+            // One whose amplification never was stable, and says so, has no cycles until it was.
+            let is_steady = self.run.session.figure(&format!("amplification{end}"));
+            let is_steady = is_steady.is_none_or(|it| !it.caveats.iter().any(|id| id == UNSTEADY));
+            let is_asked = |it: &&Metric| is_steady || !it.id.starts_with("cycles-");
+            let of_policy = metrics.iter().filter(|it| it.id.ends_with(&end)).filter(is_asked);
+            let mut of_policy = of_policy.peekable();
             of_policy.peek().is_some()
                 && of_policy.all(|it| self.run.session.figure(&it.id).is_some())
         };

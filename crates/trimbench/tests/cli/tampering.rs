@@ -492,7 +492,7 @@ impl Sequence {
     fn tamper(&mut self, foreign: &[u8]) {
         let name = ["run.json", "steps.ndjson", "host.json"][self.draw.below(3)];
         let path = self.run().join(name);
-        // A trap of before is somebody's, and may lead to other files.
+        // A trap that was set earlier is somebody else's, and may lead to other files.
         let is_set = |it: fs::Metadata| self.theirs.contains(&it.ino());
         if fs::symlink_metadata(&path).is_ok_and(is_set) {
             return;
