@@ -40,8 +40,8 @@ fn a_busy_target_is_waited_for_and_the_reason_is_told() {
     let (count, quietness, told) = check(60, &[moving(1_200), moving(9), moving(0)]);
     assert_eq!((count, quietness), (3, Quietness::Quiet));
     let expected = [
-        "waiting up to 57 s for quiet: 1.2 GB were written by others to sda in 3 s",
-        "waiting up to 54 s for quiet: 9.0 MB were written by others to sda in 3 s",
+        "waiting up to 57 s for quiet: 1.20 GB were written by others to sda in 3 s",
+        "waiting up to 54 s for quiet: 9 MB were written by others to sda in 3 s",
     ];
     assert_eq!(told, expected);
 }
