@@ -199,6 +199,14 @@ pub enum RunError {
         /// How long it was waited.
         limit: Nanos,
     },
+    /// More commands wait than memory is spent on.
+    #[error(
+        "{outstanding} commands wait for the target, which does not serve the load: lower its rate"
+    )]
+    Overloaded {
+        /// How many.
+        outstanding: usize,
+    },
     /// A command of a preparation failed.
     #[error("{operation} failed: {errno}")]
     Failed {
@@ -208,6 +216,11 @@ pub enum RunError {
         errno: Errno,
     },
 }
+
+/// So many commands may wait at the most, where an open loop issues more than its target serves:
+/// eight seconds of the highest rate that methods offer. With what a model keeps of each they take
+/// some GB.
+const WAITING_MAX: usize = if cfg!(test) { 1_000 } else { 8_000_000 };
 
 /// A command on its way.
 #[derive(Clone, Copy, Debug)]
@@ -307,6 +320,9 @@ impl<C: Operation> Runner<C> {
             match streams.next(now) {
                 (stream, Next::Issue { intended, command }) => {
                     debug_assert!(intended <= now, "a command is issued before its time");
+                    if self.outstanding() >= WAITING_MAX {
+                        return Err(RunError::Overloaded { outstanding: WAITING_MAX });
+                    }
                     let tag = self.take_slot(Slot { stream, command, intended, issued: now });
                     if let Err(rejected) = target.submit(tag, command) {
                         self.release(tag);

@@ -91,7 +91,7 @@ fn card(text: &mut Document, drive: &MeasuredDrive<'_>) {
     let agreement = advice.agreement.iter().map(|it| it.text.clone());
     for (title, items) in [
         texts("What would change this:", &advice.would_change),
-        texts("Found, and not to be had:", &advice.remarks),
+        texts("Also found:", &advice.remarks),
         ("Methods that measured one cost:", agreement.collect()),
         ("For programs that pace their deletions:", paced.collect()),
         texts("Not measured:", &advice.not_measured),

@@ -14,7 +14,6 @@
 use std::fmt;
 
 use serde::Serialize;
-use trimbench_core::Bytes;
 
 use crate::number::{quantity, significant};
 use crate::record::Session;
@@ -31,6 +30,7 @@ mod options;
 mod paced;
 mod place;
 mod reach;
+mod remedies;
 mod table;
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests;
 
 pub use agreement::Agreement;
 pub use choice::{floor_ms, loss};
-pub use facts::{drive_name, drive_of};
+pub use facts::{ask_about, drive_name, drive_of};
 pub use lines::{
     KERNEL_LINE, LineToType, RULES_FILE, already, lines_to_type, placeholders, template,
 };
@@ -122,7 +122,7 @@ pub struct Advice {
     /// Methods that say nothing here: the drive's profile was fitted through another one only, so
     /// their figures are outside its calibration.
     pub outside: Vec<String>,
-    /// What else was found, and cannot be followed.
+    /// What else helps here, and what was found that cannot be followed.
     pub remarks: Vec<String>,
     /// Whether methods that measured one cost agree.
     pub agreement: Vec<Agreement>,
@@ -175,8 +175,8 @@ pub enum Action {
 /// A fact as a card states it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatedFact {
-    /// The question: `TRIM reaches the drive`.
-    pub question: &'static str,
+    /// The question: `TRIM reaches the drive`; of a cost with the deletions that it is one of.
+    pub question: String,
     /// What is known.
     pub known: Known,
     /// The figure that says so, in a few words; empty where there is none.
@@ -307,19 +307,14 @@ impl Reason {
 /// The card of one drive, from all sessions on it and on filesystems on it. Sessions that were
 /// left out or are not finished are ignored, except for the data that they lost.
 pub fn advise(sessions: &[&Session]) -> Advice {
-    advise_about(sessions, None)
-}
-
-/// The same for deletions of this size, instead of the largest that was measured.
-pub fn advise_about(sessions: &[&Session], deletes: Option<Bytes>) -> Advice {
-    let facts = Facts::new(sessions, Trust::Valid, deletes);
+    let facts = Facts::new(sessions, Trust::Valid);
     let believed = answer(&facts);
     let doubtful = facts::doubtful(sessions);
     let again =
         doubtful.iter().map(|what| format!("{what}, so it did not count: measure it again"));
     let again: Vec<String> = again.collect();
     let certain = again.is_empty() || !believed.action.is_recommendation();
-    let all = answer(&Facts::new(sessions, Trust::All, deletes));
+    let all = answer(&Facts::new(sessions, Trust::All));
     let mut found = if certain || all.action == believed.action {
         Answer { would_change: [believed.would_change, again].concat(), ..believed }
     } else {
@@ -346,7 +341,7 @@ pub fn advise_about(sessions: &[&Session], deletes: Option<Bytes>) -> Advice {
         would_change: found.would_change,
         not_measured: found.not_measured,
         outside: facts::outside(sessions),
-        remarks: choice::proposal(&facts).into_iter().collect(),
+        remarks: found.remarks.into_iter().chain(choice::proposal(&facts)).collect(),
         agreement: agreement::all(&facts),
         paced: paced::settings(&facts),
     }
@@ -361,12 +356,13 @@ struct Answer {
     because: Vec<Reason>,
     would_change: Vec<String>,
     not_measured: Vec<String>,
+    remarks: Vec<String>,
 }
 
 impl Answer {
     fn new(action: Action, because: Vec<Reason>, would_change: Vec<String>) -> Self {
-        let (facts, not_measured) = (Vec::new(), Vec::new());
-        Self { action, deciding: None, facts, because, would_change, not_measured }
+        let (facts, not_measured, remarks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { action, deciding: None, facts, because, would_change, not_measured, remarks }
     }
 
     /// What decided, in a few words; where there is no answer what is invalid or missing.
@@ -404,14 +400,14 @@ impl<'a> Target<'a> {
     }
 
     fn stated(&self) -> Vec<StatedFact> {
-        let state = |question, fact: &Fact| StatedFact {
-            question,
+        let state = |question: &str, fact: &Fact| StatedFact {
+            question: question.to_owned(),
             known: fact.known,
             by: fact.because.first().map_or_else(String::new, |it| it.short.clone()),
         };
         vec![
             state("TRIM reaches the drive", &self.reaches),
-            state("its cost is noticeable", &self.cost.fact),
+            state(&self.cost.question(), &self.cost.fact),
             state("it brings something", &self.brings),
         ]
     }
@@ -422,7 +418,8 @@ fn answer(facts: &Facts<'_>) -> Answer {
     let target = Target::of(facts);
     let not_measured = not_measured(facts, &target);
     let found = relied_on(facts, overridden(facts).unwrap_or_else(|| by_table(facts, &target)));
-    Answer { not_measured, facts: target.stated(), ..found }
+    let remarks = remedies::remedies(facts, target.cost.fact.known);
+    Answer { not_measured, remarks, facts: target.stated(), ..found }
 }
 
 /// What overrides the table.

@@ -43,7 +43,7 @@ fn card(target: &str, sessions: &[usize], advice: Advice) -> AdviceCard {
         tested: line.tested,
     });
     let facts = advice.facts.into_iter().map(|fact| CardFact {
-        question: fact.question.to_owned(),
+        question: fact.question,
         known: fact.known.word().to_owned(),
         by: fact.by,
     });

@@ -23,6 +23,8 @@ pub enum Role {
     WaitBesideTrim,
     /// What a GB costs in TRIMs of one sweep, of blocks that hold data, s/GB.
     TrimPerGb,
+    /// What a TRIM costs whatever its size, ms.
+    TrimEach,
     /// What a GB costs in a TRIM of everything at rest, s/GB.
     TrimAtRestPerGb,
     /// The longest time until a drive was back at its pace after a TRIM, s.

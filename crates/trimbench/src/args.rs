@@ -122,6 +122,10 @@ pub(crate) struct ReportArgs {
     /// Write figures, steps and series as CSV files into this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,
+    /// Have the verdict speak of deletions of this size, as `16GiB`, instead of those that were
+    /// measured (`delete-stall`).
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) deletes: Option<Bytes>,
     /// Put the drives into the order of a method's headline, or of one of its figures, the best
     /// first; in tables, on the page and in its charts.
     #[arg(long, value_name = "METHOD[.FIGURE]")]
@@ -140,7 +144,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_enum, value_name = "VERSION",
         conflicts_with_all = [
             "html", "figures", "context", "csv", "order_by", "export_markdown", "export_junit",
-            "overwrite", "output_format",
+            "overwrite", "output_format", "deletes",
         ])]
     pub(crate) compat: Option<Compat>,
     /// Format of stdout: tables for people, the records, or a line for each figure.
@@ -253,6 +257,10 @@ pub(crate) struct RunArgs {
     /// Set an option of a method, as `--set window=10s`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<OsString>,
+    /// Measure deletions of this size, as `16GiB`, and have the verdict speak of them: the same as
+    /// `--set deletes=SIZE`.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) deletes: Option<Bytes>,
     /// Capacity of the emulated drives, as `32GiB`.
     #[arg(long)]
     pub(crate) capacity: Option<Bytes>,
@@ -280,14 +288,14 @@ pub(crate) struct RunArgs {
     /// Run the job that this file describes: methods, targets, preset, settings, seed and limits.
     /// `--dry-run --output-format toml` prints one. Permission to destroy is never in it.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "resume", "methods", "targets", "preset", "set", "capacity", "seed", "limits",
+        "resume", "methods", "targets", "preset", "set", "deletes", "capacity", "seed", "limits",
     ])]
     pub(crate) job: Option<PathBuf>,
     /// Continue an interrupted run. Plan and seed come from its record; `--destroy`,
     /// `--overwrite-signature`, `--sole-user`, `--purge`, `--limit`, `--quiet-wait` and `--busy-ok`
     /// must be given again.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "methods", "targets", "preset", "set", "capacity", "seed", "output", "dry_run",
+        "methods", "targets", "preset", "set", "deletes", "capacity", "seed", "output", "dry_run",
     ])]
     pub(crate) resume: Option<PathBuf>,
     /// Print what would be done, without doing it; with `--output-format toml` as a job file.

@@ -66,9 +66,10 @@ pub(crate) fn described(args: &RunArgs, plan: &Plan) -> String {
     if !args.limits.is_empty() {
         let _ = writeln!(text, "limits = {}", list(&args.limits));
     }
-    if !args.set.is_empty() {
+    let deletes = args.deletes.map(|size| format!("deletes={size}"));
+    let mut settings: Vec<String> = args.set.iter().map(to_text).chain(deletes).collect();
+    if !settings.is_empty() {
         text.push_str("\n[settings]\n");
-        let mut settings: Vec<String> = args.set.iter().map(to_text).collect();
         settings.sort();
         for setting in &settings {
             let (key, value) = setting.split_once('=').unwrap_or((setting, ""));

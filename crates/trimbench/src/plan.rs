@@ -1,6 +1,7 @@
 //! Turns arguments into a plan: everything that decides what is done, resolved, checked and
 //! printable.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,6 +17,7 @@ use trimbench_engine::{
     ASSUMED_RATE, Demand, Method, MethodDefinition as _, MethodError, MethodInfo, Preset,
     ResolvedMethod,
 };
+use trimbench_methods::delete_stall::DeleteStall;
 use trimbench_methods::postmark::Postmark;
 use trimbench_methods::{BY_NAME_ONLY, METHODS};
 use trimbench_results::limits::LimitError;
@@ -36,6 +38,10 @@ mod timed_by;
 const DEFAULT_DRIVES: usize = 4;
 /// What is made on them for methods on files.
 const DEFAULT_FILESYSTEM: &str = "ext4";
+
+/// The options of `delete-stall` that say what is deleted, and which deletion is asked about.
+const SIZES: &str = "sizes";
+const DELETES: &str = "deletes";
 
 /// What a number without a unit may have been meant in, the likeliest first.
 const USUAL_UNITS: [&str; 5] = ["s", "ms", "MiB", "GiB", "%"];
@@ -86,7 +92,9 @@ impl Plan {
     pub(crate) fn new(args: &RunArgs) -> Result<Self, Failure> {
         let preset = preset(&args.preset)?;
         let methods = methods(&args.methods)?;
-        let set = settings(&args.set, &methods)?;
+        let deletes = args.deletes.map(|size| OsString::from(format!("{DELETES}={size}")));
+        let set: Vec<OsString> = args.set.iter().cloned().chain(deletes).collect();
+        let set = settings(&set, &methods)?;
         let sessions = if args.targets.is_empty() {
             on_default_targets(args, &methods, preset, &set)?
         } else {
@@ -225,6 +233,7 @@ impl Session {
         preset: Preset,
         set: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
+        let set = &*sizes_asked(info, set);
         let resolved = info.resolve(preset, set);
         let ResolvedMethod { options, method } =
             resolved.map_err(|error| wrong_setting(error, (info, preset), set))?;
@@ -238,6 +247,20 @@ impl Session {
         };
         Ok(Self { planned, target, info, method })
     }
+}
+
+/// The settings with the sizes of deletions that measure the one that is asked about, unless they
+/// are set.
+fn sizes_asked<'a>(
+    info: &MethodInfo,
+    set: &'a BTreeMap<String, String>,
+) -> Cow<'a, BTreeMap<String, String>> {
+    let is_open = info.id == DeleteStall::INFO.id && !set.contains_key(SIZES);
+    let asked = set.get(DELETES).filter(|_| is_open).and_then(|text| text.parse().ok());
+    let Some(asked) = asked else { return Cow::Borrowed(set) };
+    let mut set = set.clone();
+    set.insert(SIZES.to_owned(), DeleteStall::sizes_about(asked));
+    Cow::Owned(set)
 }
 
 /// Each method on each target that the user named.

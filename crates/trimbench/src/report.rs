@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trimbench_core::exit;
 use trimbench_core::text::{shell_path, to_text, visible};
+use trimbench_core::{Bytes, exit};
 use trimbench_linux::OutputDirectory;
 use trimbench_methods::METHODS;
 use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK, PageContext};
 use trimbench_report::{JUNIT_MARK, JudgedLimit, MARKDOWN_MARK};
 use trimbench_report::{PageSource, figure_files, header_line};
 use trimbench_results::cards::cards;
-use trimbench_results::{DriveOrder, Outcome, RunRecord};
+use trimbench_results::{DriveOrder, Outcome, RunRecord, advice};
 
 use crate::args::{OutputFormat, ReportArgs, RunArgs};
 use crate::failure::Failure;
@@ -23,7 +23,10 @@ use crate::store::{PAGE, Store};
 
 /// `trimbench report`.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
-    let (sources, unread) = sources(&args.runs)?;
+    let (mut sources, unread) = sources(&args.runs)?;
+    if let Some(deletes) = args.deletes {
+        ask_about(&mut sources, deletes)?;
+    }
     let order = args.order_by.as_deref().map(|text| ordered(text, &sources)).transpose()?;
     let order = order.as_ref();
     let files = files(args, &sources, order)?;
@@ -53,6 +56,21 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         (false, true) => exit::INVALID,
         (false, false) => exit::DONE,
     })
+}
+
+/// Has the verdicts speak of deletions of this size.
+fn ask_about(sources: &mut [PageSource], deletes: Bytes) -> Result<(), Failure> {
+    let records = sources.iter_mut().filter_map(|source| source.record.as_mut());
+    let measured = records.fold(false, |measured, record| {
+        let here = advice::ask_about(record, deletes);
+        record.advice = cards(record);
+        measured || here
+    });
+    if measured {
+        return Ok(());
+    }
+    let error = anyhow::anyhow!("`--deletes {deletes}`: no session deletes files of a stated size");
+    Err(Failure::usage(error).with_hint("name a run of `delete-stall`, or leave it out"))
 }
 
 /// Whether a record is of a run that did all of its plan, and every figure of it is valid.

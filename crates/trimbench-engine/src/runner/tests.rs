@@ -149,6 +149,17 @@ fn a_rejected_command_ends_the_run_and_leaves_nothing_outstanding() {
     assert_eq!(runner.outstanding(), 0);
 }
 
+/// A load that no target serves ends with an error before memory does.
+#[test]
+fn a_load_that_is_not_served_ends_the_run() {
+    let hanging = vec![BlockCommand::Discard(range()); WAITING_MAX + 1];
+    let mut runner = Runner::new(Interrupt::default());
+    let mut observer = |_: &Sample<BlockCommand>| {};
+    let mut target = Toy::target();
+    let ended = runner.run_until(&mut target, &mut script(hanging), &mut observer, at(70));
+    assert_eq!(ended, Err(RunError::Overloaded { outstanding: WAITING_MAX }));
+}
+
 #[test]
 fn a_wish_to_stop_is_heard() {
     let interrupt = Interrupt::default();

@@ -15,6 +15,9 @@ const REPETITIONS_MAX: u32 = 40;
 /// The fewest probes of a window.
 const PROBES_MIN: u64 = 5;
 
+/// The smallest file that is deleted.
+const SIZE_MIN: Bytes = Bytes::mib(1);
+
 const HOUR: Nanos = Nanos::from_secs(3_600);
 
 named_enum! {
@@ -43,7 +46,11 @@ settings! {
                 "512MiB,1GiB,2GiB,4GiB,8GiB",
                 "1GB,2GB,4GB,8GB,16GB"
             ),
-            ascending(list(whole_size(Bytes::mib(1), Bytes::gib(1 << 10))));
+            ascending(list(whole_size(SIZE_MIN, Bytes::gib(1 << 10))));
+        /// deletion that the verdict speaks of, {}, or `largest`: the largest of `sizes`. Without
+        /// `sizes` a quarter, half and all of it are deleted
+        pub deletes: Option<Bytes> = "deletes", default_to("largest"),
+            or_word("largest", within(Bytes(1), Bytes::gib(1 << 20)));
         /// deletions of each size, each with a placebo beside it, {}
         pub repetitions: u32 = "repetitions", presets("3", "5", "3"), within(1, REPETITIONS_MAX);
         /// time measured after each deletion, {}
@@ -118,6 +125,14 @@ fn depth() -> ValueKind<IssueDepth> {
 }
 
 impl DeleteStall {
+    /// The text of `sizes` that measures deletions of this size: of three sizes the cost of a GB
+    /// has an interval.
+    pub fn sizes_about(deletes: Bytes) -> String {
+        let parts = [4, 2, 1].map(|part| Bytes(deletes.0 / part));
+        let parts = parts.iter().filter(|it| **it >= SIZE_MIN || **it == deletes);
+        parts.map(Bytes::to_string).collect::<Vec<_>>().join(",")
+    }
+
     /// A window holds some probes, the chunks that the search compares are not larger than what is
     /// deleted, and the search has the open-loop load, whose response time it holds.
     fn check(&self, values: &Values) -> Result<(), SettingError> {

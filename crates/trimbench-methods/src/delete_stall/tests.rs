@@ -535,6 +535,19 @@ fn spoiled_pairs_are_no_part_of_the_difference() {
 }
 
 #[test]
+fn the_deletion_that_is_asked_about_is_measured_with_smaller_ones() {
+    assert_eq!(DeleteStall::sizes_about(Bytes::gib(16)), "4GiB,8GiB,16GiB");
+    assert_eq!(DeleteStall::sizes_about(Bytes::mib(3)), "1536KiB,3MiB");
+    let odd = DeleteStall::sizes_about(Bytes(1_000_000_001));
+    assert_eq!(
+        method(&[("sizes", &odd)]).sizes.last(),
+        Some(&Bytes(1_000_000_001 / 4_096 * 4_096))
+    );
+    // Too small for the method, which says so.
+    assert_eq!(DeleteStall::sizes_about(Bytes(4_096)), "4KiB");
+}
+
+#[test]
 fn sizes_and_span_are_whole_units() {
     let method = method(&[("span", "1234567B"), ("sizes", "1048577B")]);
     assert_eq!((method.span, method.sizes), (Bytes(1_232_896), vec![Bytes(1_048_576)]));

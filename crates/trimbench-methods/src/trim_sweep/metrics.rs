@@ -30,7 +30,7 @@ pub(super) fn cost_per_gb(content: SweepKind) -> Metric {
 }
 
 pub(super) const COMMAND_COST: Metric =
-    Metric::new("command-cost", "cost of a TRIM of no size", "ms", Lower);
+    Metric::new("command-cost", "cost of a TRIM of no size", "ms", Lower).of_role(Role::TrimEach);
 pub(super) const THROUGHPUT: Metric =
     Metric::new("throughput", "most bytes discarded a second, mapped", "GB/s", Higher);
 pub(super) const COMMAND_RATE: Metric =

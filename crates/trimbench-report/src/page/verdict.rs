@@ -91,7 +91,7 @@ fn card(verdict: &VerdictSection) -> Markup {
             }
             (lines(advice))
             (list("What would change this", &advice.would_change))
-            (list("Found, and not to be had", &advice.remarks))
+            (list("Also found", &advice.remarks))
             (agreement(&advice.agreement))
             (paced(&advice.paced))
             (list("Not measured", &advice.open_questions()))

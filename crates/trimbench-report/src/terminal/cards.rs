@@ -25,7 +25,7 @@ pub(super) fn cards(drives: &[Judged<'_>], style: Style) -> Vec<String> {
         for (title, items) in [
             ("because", because),
             ("what would change this", advice.would_change.clone()),
-            ("found, and not to be had", advice.remarks.clone()),
+            ("also found", advice.remarks.clone()),
             ("methods that measured one cost", agree),
             ("not measured", advice.open_questions()),
         ] {
@@ -53,6 +53,7 @@ pub(super) fn reasons(advice: &Advice, style: Style) -> Vec<String> {
     let mut lines = facts(advice, style);
     lines.extend(list("because", &because.collect::<Vec<_>>(), style));
     lines.extend(list("what would change this", &advice.would_change, style));
+    lines.extend(list("also found", &advice.remarks, style));
     lines
 }
 

@@ -78,7 +78,7 @@ impl<'a> Simulated<'a> {
         for it in facts.sessions() {
             let compared = by_policy(facts, it).or_else(|| by_kernels(facts, it));
             if compared.is_some() {
-                deletion = deletion.max(facts.deletion(it.1));
+                deletion = deletion.max(Facts::deletions(it.1).map(|it| it.largest));
             }
             for outcome in compared.unwrap_or_default() {
                 match worst.iter_mut().find(|other| other.setting == outcome.setting) {
@@ -156,7 +156,7 @@ impl<'a> Simulated<'a> {
             && pieces_keep(facts, discard, small, bytes)
             && small.loss <= least.min(small.loss) * (1.0 + ALIKE_SHARE);
         let is_noticed = !cost.is_simulated && cost.fact.known == Known::Yes;
-        let gain = !is_noticed && small.loss < least * (1.0 - ALIKE_SHARE);
+        let gain = !is_noticed && small.loss * CLOSE < least;
         let because = [small.reason(), discard.reason()].into_iter().chain(cost.large.clone());
         (keep || gain).then(|| (bytes, because.collect()))
     }
@@ -303,7 +303,8 @@ impl UserSetting {
 }
 
 /// Whether small pieces cure what large deletions cost: they lose no more in the simulation, one of
-/// them keeps the limit of a long TRIM, and larger ones do not.
+/// them keeps the limit of a long TRIM, and larger ones do not; and that each piece has a cost of
+/// its own does not make all of them together dearer.
 fn pieces_keep(
     facts: &Facts<'_>,
     discard: &SettingOutcome<'_>,
@@ -315,7 +316,15 @@ fn pieces_keep(
     let keeps = kept.is_some_and(|kept| kept.value() >= bytes as f64);
     let larger_do_not = kept.is_some_and(|kept| kept.value() < LARGE_DISCARD)
         || trim.is_some_and(|trim| trim.value() > LONG_TRIM_S * 1e3);
-    small.loss <= discard.loss * (1.0 + ALIKE_SHARE) && keeps && larger_do_not
+    let is_dearer = facts.sessions().any(|it| {
+        let of = |role| facts.within(it, &role).map(|found| found.value().max(0.0));
+        let costs = of(Role::TrimPerGb).zip(of(Role::TrimEach));
+        costs.is_some_and(|(each_gb, each_trim)| {
+            let in_pieces = |bytes: f64| each_gb + each_trim / 1e3 * (1e9 / bytes);
+            in_pieces(bytes as f64) > in_pieces(LARGE_DISCARD) * CLOSE
+        })
+    });
+    small.loss <= discard.loss * (1.0 + ALIKE_SHARE) && keeps && larger_do_not && !is_dearer
 }
 
 /// The longest discard that ext4 sends, bytes (a block group of 128 MiB).

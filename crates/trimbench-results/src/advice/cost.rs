@@ -4,9 +4,13 @@
 //! interval, and close to it within a stated factor. What deletions of a stated size cost on this
 //! target outranks what was simulated for it with deletions that are no larger.
 
+use std::cmp::Ordering;
+
+use trimbench_core::Bytes;
+
 use super::benefit::best_gain;
 use super::choice::Simulated;
-use super::facts::{Facts, Found};
+use super::facts::{Deletions, Facts, Found};
 use super::table::{Fact, Known};
 use super::{
     CLOSE, CLOSE_SINGLE, IN_ALL_S, LONG_TRIM_S, Reason, SHARE, SLOWDOWN_PERCENT, STORM_STALL_S,
@@ -21,6 +25,8 @@ use crate::verdict::Verdict;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cost {
     pub(super) fact: Fact,
+    /// The deletion that it is stated for; `None` where it is that of no deletion of a known size.
+    size: Option<Bytes>,
     /// Whether the fact is from a simulation only.
     pub(super) is_simulated: bool,
     /// Measurement and simulation of deletions of one size that contradict each other.
@@ -74,12 +80,26 @@ impl Side {
 
 type Sign = (Side, Reason);
 
+impl Side {
+    /// The side for the deletion that is asked about, where others were measured: larger ones cost
+    /// no less, and smaller ones no more.
+    fn asked(self, deletions: Option<Deletions>) -> Self {
+        let order = deletions.map_or(Ordering::Equal, |it| it.stated.cmp(&it.largest));
+        match (self, order) {
+            (Self::Below | Self::Close, Ordering::Greater)
+            | (Self::Above | Self::Close, Ordering::Less) => Self::Unclear,
+            (side, _) => side,
+        }
+    }
+}
+
 impl Cost {
     pub(super) fn of(facts: &Facts<'_>, simulated: Option<&Simulated<'_>>) -> Self {
-        let (mut deletions, mut size) = (Vec::new(), None);
+        let (mut deletions, mut stated) = (Vec::new(), None);
         for it in facts.sessions() {
             let signs = of_deletions(facts, it);
-            size = size.max(facts.deletion(it.1).filter(|_| !signs.is_empty()));
+            stated = stated
+                .max(Facts::deletions(it.1).filter(|_| !signs.is_empty()).map(|it| it.stated));
             deletions.extend(signs);
         }
         let large = facts.sessions().filter_map(|it| tail(facts, it));
@@ -89,11 +109,13 @@ impl Cost {
         let others = [waits(facts), storm(facts), trace(facts), settling(facts)];
         let others = others.into_iter().flatten().chain(files(facts));
         let measured = from_signs(deletions.into_iter().chain(others));
-        let alone =
-            |fact| Self { fact, is_simulated: false, contradiction: None, large: Vec::new() };
+        let alone = |fact| {
+            let (is_simulated, contradiction) = (false, None);
+            Self { fact, size: stated, is_simulated, contradiction, large: Vec::new() }
+        };
         let Some(it) = simulated else { return Self { large, ..alone(measured) } };
         let simulation = it.noticeable();
-        let sizes = size.zip(it.deletion).filter(|_| has_deletions);
+        let sizes = stated.zip(it.deletion).filter(|_| has_deletions);
         let is_same = sizes.is_some_and(|(measured, simulated)| measured == simulated);
         let is_smaller =
             !has_deletions || sizes.is_some_and(|(measured, simulated)| measured < simulated);
@@ -107,19 +129,28 @@ impl Cost {
             (Known::Unknown, _) => {
                 let because = [simulation.because, measured.because].concat();
                 let fact = Fact::new(simulation.known, because);
-                Self { is_simulated: true, large, ..alone(fact) }
+                let size = it.deletion.filter(|_| simulation.known != Known::Unknown).or(stated);
+                Self { is_simulated: true, size, large, ..alone(fact) }
             }
             // A cost at smaller deletions, or at none of a known size, says nothing of larger ones.
             (Known::No | Known::Close, _) if is_smaller && simulation.known != Known::Unknown => {
                 let because = [simulation.because, measured.because].concat();
                 let fact = Fact::new(simulation.known, because);
-                Self { is_simulated: true, large, ..alone(fact) }
+                Self { is_simulated: true, size: it.deletion, large, ..alone(fact) }
             }
             _ => {
                 let because = [measured.because, simulation.because].concat();
                 Self { large, ..alone(Fact::new(measured.known, because)) }
             }
         }
+    }
+}
+
+impl Cost {
+    /// The question that the fact answers.
+    pub(super) fn question(&self) -> String {
+        let of = |size| format!("the cost of deletions of up to {size} is noticeable");
+        self.size.map_or_else(|| "its cost is noticeable".to_owned(), of)
     }
 }
 
@@ -175,9 +206,11 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         Side::Above | Side::Close if !is_longer => Side::Unclear,
         side => side,
     };
+    let deletions = Facts::deletions(it.1);
+    let of = deletions.map_or_else(String::new, |it| format!(" of up to {}", it.largest));
+    let (asked, other) = (side.asked(deletions), asked_about(deletions));
     let text = format!(
-        "after a deletion{}, 99.9 % of the accesses took at most {}, after a placebo {}: {} {}",
-        of_size(facts, it.1),
+        "after a deletion{of}, 99.9 % of the accesses took at most {}, after a placebo {}: {} {}{}",
         tail.shown(),
         placebo.shown(),
         match side {
@@ -186,15 +219,19 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
             Side::Unclear => "what TRIM adds is not resolved at the limit of",
             Side::Above => "above the limit of",
         },
-        quantity(LONG_TRIM_S, "s")
+        quantity(LONG_TRIM_S, "s"),
+        if asked == side { String::new() } else { other }
     );
     let short = format!("p99.9 at deletions {}, else {}", tail.quantity(), placebo.quantity());
-    Some((side, Reason::new(text, &[tail, placebo]).in_short(short)))
+    Some((asked, Reason::new(text, &[tail, placebo]).in_short(short)))
 }
 
-/// ` of 128 MiB to 1 GiB`: what the deletions of a session were.
-fn of_size(facts: &Facts<'_>, session: &Session) -> String {
-    facts.deletion(session).map_or_else(String::new, |size| format!(" of up to {size}"))
+/// That deletions of the size that is asked about were not measured.
+fn asked_about(deletions: Option<Deletions>) -> String {
+    deletions.map_or_else(String::new, |Deletions { largest, stated }| {
+        let than = if stated > largest { "larger" } else { "smaller" };
+        format!("; no {than} deletion was measured, and one of {stated} is asked about")
+    })
 }
 
 /// The longest single response after a deletion: the limit is that of what people notice.
@@ -212,24 +249,32 @@ fn worst_response<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sig
         Side::Close => format!(": close to {WAIT_S} s, from which on a wait is felt"),
         _ => String::new(),
     };
+    let deletions = Facts::deletions(it.1);
+    let asked = side.asked(deletions);
+    let other = if asked == side { String::new() } else { asked_about(deletions) };
     let (title, shown) = (&worst.figure.title, worst.shown());
-    let text = format!("{title}: {shown}{end}");
+    let text = format!("{title}: {shown}{end}{other}");
     let figures: &[Found<'_>] = if side == Side::Below { &[worst] } else { &[worst, placebo] };
     let short = format!("longest wait after a deletion {}", worst.shown());
-    Some((side, Reason::new(text, figures).in_short(short)))
+    Some((asked, Reason::new(text, figures).in_short(short)))
 }
 
 /// For how long one deletion of the stated size slows others in all: by the sum of delays, and by
 /// the time during which accesses are overdue. Only above: short waits can be noticed, too.
 fn in_all<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
-    let size = facts.deletion(it.1)?;
-    let gigabytes = size.0 as f64 / 1e9;
+    let Deletions { largest, stated } = Facts::deletions(it.1)?;
+    let gigabytes = stated.0 as f64 / 1e9;
+    let from = if stated > largest {
+        format!(", if it goes on as it does up to {largest}")
+    } else {
+        String::new()
+    };
     let of = |role: Role, what: &str| {
         let found = facts.within(it, &role).filter(|found| found.figure.interval.is_some())?;
         let side = Side::of_estimate(found, IN_ALL_S / gigabytes);
         let took = quantity(found.value() * gigabytes, "s");
-        let text = format!("a deletion of {size} {what} {took} in all ({})", found.shown());
-        let short = format!("a deletion of {size} {what} {took} in all");
+        let text = format!("a deletion of {stated} {what} {took} in all ({}){from}", found.shown());
+        let short = format!("a deletion of {stated} {what} {took} in all");
         (side != Side::Below).then(|| (side, Reason::new(text, &[found]).in_short(short)))
     };
     let signs = [

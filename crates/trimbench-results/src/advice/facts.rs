@@ -4,7 +4,7 @@ use trimbench_core::{Bytes, Caveat};
 
 use super::Reason;
 use crate::metric::Direction;
-use crate::record::{Figure, Session};
+use crate::record::{Figure, RunRecord, Session};
 use crate::role::Role;
 
 /// Which figures count.
@@ -16,6 +16,20 @@ pub(super) enum Trust {
     All,
 }
 
+/// The method whose deletions are of stated sizes, and its option for the one that the verdict
+/// speaks of.
+const ASKED_METHOD: &str = "delete-stall";
+const ASKED_OPTION: &str = "deletes";
+
+/// Has the verdict speak of deletions of this size. Whether a session measured any.
+pub fn ask_about(record: &mut RunRecord, deletes: Bytes) -> bool {
+    let asked = record.sessions.iter_mut().filter(|it| it.plan.method == ASKED_METHOD);
+    asked.fold(false, |_, session| {
+        session.plan.options.insert(ASKED_OPTION.to_owned(), deletes.to_string());
+        true
+    })
+}
+
 /// The sessions of one target.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
@@ -23,8 +37,15 @@ pub(super) struct Facts<'a> {
     sessions: Vec<(usize, &'a Session)>,
     all: Vec<(usize, &'a Session)>,
     trust: Trust,
-    /// The size of the deletion that the user asks about.
-    deletes: Option<Bytes>,
+}
+
+/// The deletions of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Deletions {
+    /// The largest that was measured.
+    pub(super) largest: Bytes,
+    /// The one that its cost is stated for.
+    pub(super) stated: Bytes,
 }
 
 /// A figure, and where it stands.
@@ -116,23 +137,25 @@ pub(super) fn doubtful(sessions: &[&Session]) -> Vec<String> {
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn new(sessions: &[&'a Session], trust: Trust, deletes: Option<Bytes>) -> Self {
+    pub(super) fn new(sessions: &[&'a Session], trust: Trust) -> Self {
         let all: Vec<(usize, &Session)> = sessions.iter().copied().enumerate().collect();
         let sessions = all.iter().copied().filter(|(_, it)| says_something(it)).collect();
-        Self { sessions, all, trust, deletes }
+        Self { sessions, all, trust }
     }
 
-    /// The size of one deletion, by which its cost is judged: what the user asks about, and else
-    /// the largest that the session measured. `None` if it deletes nothing of a stated size.
-    pub(super) fn deletion(&self, session: &Session) -> Option<Bytes> {
+    /// The deletions of a session, whose cost is stated for what the user asks about, and else for
+    /// the largest. `None` if it deletes nothing of a stated size.
+    pub(super) fn deletions(session: &Session) -> Option<Deletions> {
         let key = match session.plan.method.as_str() {
-            "delete-stall" => "sizes",
+            ASKED_METHOD => "sizes",
             "policy" | "kernels" => "file-sizes",
             _ => return None,
         };
-        let sizes = session.plan.options.get(key)?.split(',');
-        let largest = sizes.filter_map(|size| size.trim().parse().ok()).max();
-        if key == "sizes" { self.deletes.or(largest) } else { largest }
+        let options = &session.plan.options;
+        let sizes = options.get(key)?.split(',');
+        let largest = sizes.filter_map(|size| size.trim().parse().ok()).max()?;
+        let stated = options.get(ASKED_OPTION).and_then(|text| text.parse().ok());
+        Some(Deletions { largest, stated: stated.unwrap_or(largest) })
     }
 
     /// Whether a session of this method ran here, whatever became of its figures.

@@ -1,8 +1,8 @@
-use trimbench_core::Caveat;
+use trimbench_core::{Bytes, Caveat};
 
 use super::*;
 use crate::record::{Figure, RunRecord, Step};
-use crate::testing::{between, figure, session};
+use crate::testing::{between, figure, record, session};
 use crate::verdict::Verdict;
 
 mod cards;
@@ -151,6 +151,15 @@ fn caveat(mut session: Session, caveat: Caveat) -> Session {
     session
 }
 
+/// The same with what a GB costs in TRIMs, s, and each TRIM whatever its size, ms.
+fn costs((each_gb, each_trim): (f64, f64)) -> Session {
+    let figures = vec![
+        figure("cost-per-gb-mapped", each_gb, "s/GB"),
+        figure("command-cost", each_trim, "ms"),
+    ];
+    with(sweep(16.0, [0.3, 30.0, 60.0], 0.04), figures)
+}
+
 /// Where all settings were simulated, by `policy`: what follows.
 fn simulated() -> Vec<(&'static str, Vec<Session>)> {
     let quick = || settings((7.0, 1.1), (7.0, 1.1), 1.4, (1.0, 2.0));
@@ -174,6 +183,9 @@ fn simulated() -> Vec<(&'static str, Vec<Session>)> {
             "smaller-discard-max",
             vec![quick(), stall(60.0, 0.1, 0.04), sweep(16.0, [0.3, 30.0, 60.0], 0.04)],
         ),
+        // What each piece costs of its own makes all of them together dearer, or does not.
+        ("smaller-discard-max", vec![quick(), stall(60.0, 0.1, 0.04), costs((0.227, 0.055))]),
+        ("weekly-fstrim", vec![quick(), stall(60.0, 0.1, 0.04), costs((0.227, 0.065))]),
         (
             "weekly-fstrim",
             vec![
@@ -294,14 +306,41 @@ fn a_deletion_is_judged_by_the_size_that_is_asked_about() {
     assert_eq!(action(&[slope(0.1, 0.11), helps()]), "mount-with-discard");
     assert_eq!(action(&[slope(-1.0, 3.0)]), "unknown", "not resolved");
     let about = |gibibytes| {
-        let sessions = [slope(0.1, 0.11), helps()];
-        let all: Vec<&Session> = sessions.iter().collect();
-        advise_about(&all, Some(Bytes::gib(gibibytes)))
+        let mut asked = record(vec![slope(0.1, 0.11), helps()]);
+        assert!(ask_about(&mut asked, Bytes::gib(gibibytes)));
+        advise(&asked.sessions.iter().collect::<Vec<_>>())
     };
-    assert_eq!(about(1).action, Action::MountWithDiscard);
+    let question = |card: &Advice| card.facts[1].question.clone();
+    let card = about(1);
+    assert_eq!(card.action, Action::MountWithDiscard);
+    assert_eq!(question(&card), "the cost of deletions of up to 1GiB is noticeable");
     let card = about(16);
     assert_eq!(card.action, Action::WeeklyFstrim, "{card:#?}");
     assert_eq!(card.deciding, "a deletion of 16GiB delays others by 1.80 s in all");
+    assert!(card.because[0].text.ends_with(", if it goes on as it does up to 1GiB"), "{card:#?}");
+    assert_eq!(question(&card), "the cost of deletions of up to 16GiB is noticeable");
+    assert!(!ask_about(&mut record(vec![helps()]), Bytes::gib(1)), "it deletes nothing");
+}
+
+/// Short waits at deletions of 1 GiB say nothing of larger ones, and long ones nothing of smaller.
+#[test]
+fn what_was_measured_with_other_deletions_does_not_decide() {
+    let about = |session: Session, mebibytes| {
+        let mut asked = record(vec![of_sizes(session, "64MiB,1GiB"), helps()]);
+        ask_about(&mut asked, Bytes::mib(mebibytes));
+        advise(&asked.sessions.iter().collect::<Vec<_>>())
+    };
+    let known = |card: &Advice| card.facts[1].known;
+    assert_eq!(known(&about(quiet(), 1_024)), Known::No);
+    assert_eq!(known(&about(quiet(), 16)), Known::No);
+    let card = about(quiet(), 2_048);
+    assert_eq!(known(&card), Known::Unknown, "{card:#?}");
+    let said = "no larger deletion was measured, and one of 2GiB is asked about";
+    assert!(card.because.iter().any(|it| it.text.ends_with(said)), "{card:#?}");
+    assert_eq!(known(&about(loud(), 1_024)), Known::Yes);
+    assert_eq!(known(&about(loud(), 2_048)), Known::Yes);
+    let card = about(loud(), 16);
+    assert_eq!(known(&card), Known::Unknown, "{card:#?}");
 }
 
 /// The table of the documentation is the one that decides.
@@ -450,9 +489,9 @@ fn each_limit_decides_at_its_edge() {
         (slow, vec![settings((limit * 1.47 + 1e-6, 1.0), (99.0, 1.0), 1.4, (1.0, 2.0))]),
         (
             "smaller-discard-max",
-            vec![settings((limit * 1.2, 1.0), (limit * 1.139, 1.0), 1.4, (1.0, 2.0))],
+            vec![settings((limit * 1.4, 1.0), (limit * 1.119, 1.0), 1.4, (1.0, 2.0))],
         ),
-        (close, vec![settings((limit * 1.2, 1.0), (limit * 1.141, 1.0), 1.4, (1.0, 2.0))]),
+        (close, vec![settings((limit * 1.4, 1.0), (limit * 1.121, 1.0), 1.4, (1.0, 2.0))]),
     ];
     for (index, (expected, sessions)) in table.iter().enumerate() {
         let advice = advice(sessions);

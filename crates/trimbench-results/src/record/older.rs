@@ -105,6 +105,7 @@ pub(crate) fn role(method: &str, id: &str) -> Option<Role> {
         ("trim-sweep", "trim-p50") => Role::TrimLatency,
         ("trim-sweep", "chunk") => Role::TrimSizeKept,
         ("trim-sweep", "cost-per-gb-mapped") => Role::TrimPerGb,
+        ("trim-sweep", "command-cost") => Role::TrimEach,
         ("idle-trim", "idle-trim-full") => Role::TrimAtRest,
         ("idle-trim", "idle-trim") => Role::TrimAtRestPerGb,
         ("settle", "settle") => Role::SettlingTime,

@@ -31,6 +31,7 @@ fn a_job_means_what_the_arguments_meant_of_which_it_was_made() {
             "--preset",
             "standard",
         ],
+        &["delete-stall", "--deletes", "4GiB", "--set", "window=10s"],
         &["--capacity", "64GiB", "--seed", "18446744073709551615"],
         &["replay", "--set", "trace=a \"quoted\"\\name\twith everything", "-t", "sim:vendor1"],
         &[],
