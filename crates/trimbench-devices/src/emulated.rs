@@ -373,6 +373,12 @@ pub fn find_profile(name: &str) -> Result<Profile, TargetError> {
     load(name).map(|(_, profile)| profile)
 }
 
+/// What may be set of an emulated drive, behind its name: each key with its help.
+pub fn profile_keys() -> Vec<(&'static str, String)> {
+    let rows = rows().into_iter().filter(|row| row.key != PROFILE_HASH);
+    rows.map(|row| (row.key, row.help)).collect()
+}
+
 /// Whether it is a key of the profile, `nand.read`.
 fn is_of_profile(key: &str) -> bool {
     key.contains('.')

@@ -19,13 +19,15 @@ mod spec;
 
 pub use description::{Description, Provisioned};
 pub use device::{DeviceOutlook, holds_file, inspect_device};
-pub use emulated::{EmulatedDrive, EmulatedDrives, EmulatedSpec, find_profile, open_drive};
+pub use emulated::{
+    EmulatedDrive, EmulatedDrives, EmulatedSpec, find_profile, open_drive, profile_keys,
+};
 pub use error::TargetError;
 pub use modelled::pool::{ModelledPools, PoolSpec};
 pub use modelled::{ModelledFilesystems, ModelledSpec};
 pub use opened::{OpenTarget, Opening, Watch};
 pub use real::RealSpec;
 pub use scratch::ScratchSpec;
-pub use spec::TargetSpec;
+pub use spec::{TargetSpec, target_prefixes};
 pub use trimbench_linux::Consent;
 pub use trimbench_linux::passthrough::PurgeChoice;

@@ -225,6 +225,12 @@ fn is_kind(head: &str) -> bool {
     name == SCRATCH || FILESYSTEMS.contains(&name)
 }
 
+/// What may stand before `sim:NAME`: nothing, or a filesystem with its colon.
+pub fn target_prefixes() -> impl Iterator<Item = String> {
+    let filesystems = FILESYSTEMS.into_iter().map(|name| format!("{name}:"));
+    std::iter::once(String::new()).chain(filesystems)
+}
+
 /// What is made with its settings, and what it stands before.
 struct Layer<'a> {
     name: &'a str,

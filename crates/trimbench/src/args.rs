@@ -1,24 +1,28 @@
 //! The command line as text: parsed and checked for form; nothing is opened.
 
+pub(crate) mod examples;
 pub(crate) mod fit;
 pub(crate) mod trace;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Nanos};
 use trimbench_devices::PurgeChoice;
+use trimbench_methods::METHODS;
 
 use self::fit::{FitArgs, WhatIfArgs};
 use self::trace::TraceCommand;
+use crate::complete;
 use crate::misuse::{NumberError, whole};
 
 /// Measures the effects of TRIM on emulated drives, in a directory of your own, and on block
 /// devices that you name to be overwritten.
 #[derive(Debug, Parser)]
-#[command(name = "trimbench", version = VERSION, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "trimbench", version = VERSION, max_term_width = 100, after_help = examples::TRIMBENCH)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -28,30 +32,29 @@ pub(crate) struct Args {
 const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("TRIMBENCH_COMMIT"), ")");
 
-/// The exit codes, as in `docs/reference/exit-codes.md`.
-const AFTER_HELP: &str = "Exit codes: 0 done and valid; 1 a limit failed; 2 usage error; 3 target \
-    unsuitable; 4 run invalid, results kept and marked; 101 bug; 130 interrupted, partial results \
-    saved.";
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure. Without arguments: every method but `kernels` on four emulated drives.
+    #[command(after_help = examples::RUN)]
     Run(RunArgs),
     /// List methods and profiles of emulated drives.
+    #[command(after_help = examples::LIST)]
     List {
-        /// What to list; by default both.
-        what: Option<Listing>,
+        /// `methods`, `profiles`, or the name of one of them; by default all.
+        #[arg(add = complete::listed())]
+        what: Option<String>,
         /// Show the details of one of them: a method's options, a profile's values and sources.
-        #[arg(long, value_name = "NAME", requires = "what")]
+        #[arg(long, value_name = "NAME", add = complete::names())]
         explain: Option<String>,
-        /// Output format: a table, one JSON document, or a line of JSON for each item.
-        #[arg(long, value_enum, default_value_t)]
-        output_format: OutputFormat,
+        #[command(flatten)]
+        format: FormatArgs,
     },
     /// Print the report of runs, finished or not; or write it as an HTML page, SVG figures or CSV
     /// tables.
+    #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Compare two runs: show what became better or worse, and what cannot be compared.
+    #[command(after_help = examples::COMPARE)]
     Compare {
         /// The directory of the earlier run.
         before: PathBuf,
@@ -62,17 +65,19 @@ pub(crate) enum Command {
         /// headline, `stutter=5` to that figure; may be repeated.
         #[arg(long = "limit", value_name = "[FIGURE=]PERCENT")]
         limits: Vec<String>,
-        /// Output format: a table, one JSON document, or a line of JSON for each change.
-        #[arg(long, value_enum, default_value_t)]
-        output_format: OutputFormat,
+        #[command(flatten)]
+        format: FormatArgs,
     },
     /// Fit the profile of an emulated drive to what was measured on a drive: its twin, on which
     /// everything else can be tried.
+    #[command(after_help = examples::FIT)]
     Fit(FitArgs),
     /// Say what space that is left free, and trimmed, buys on an emulated drive: speed, write
     /// amplification, years.
+    #[command(after_help = examples::WHAT_IF)]
     WhatIf(WhatIfArgs),
     /// Read the results of another program, correct its known faults, and print them.
+    #[command(after_help = examples::IMPORT)]
     Import {
         /// The program that wrote the results.
         #[arg(value_enum)]
@@ -83,32 +88,35 @@ pub(crate) enum Command {
         /// from each line.
         #[arg(long, value_name = "FILES", value_parser = clap::value_parser!(u32).range(1..))]
         number: Option<u32>,
-        /// Output format.
-        #[arg(long, value_enum, default_value_t)]
-        output_format: OutputFormat,
+        #[command(flatten)]
+        output: FormatArgs,
     },
     /// Analyse, convert, generate and record traces.
+    #[command(after_help = examples::TRACE)]
     Trace {
         /// What to do.
         #[command(subcommand)]
         command: TraceCommand,
     },
     /// Print a script that completes the command line in a shell.
+    #[command(after_help = examples::COMPLETIONS)]
     Completions {
         /// The shell.
         shell: Shell,
     },
     /// Print the man page of trimbench, or of one of its commands: `trimbench man run | man -l -`.
+    #[command(after_help = examples::MAN)]
     Man {
         /// The command; two words for one of `trace`.
+        #[arg(add = complete::commands())]
         command: Vec<String>,
     },
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// The directories of the runs.
-    #[arg(required = true, value_name = "RUN")]
+    /// The directories of the runs; by default the latest in `trimbench-runs`.
+    #[arg(value_name = "RUN", value_hint = ValueHint::DirPath)]
     pub(crate) runs: Vec<PathBuf>,
     /// Write one HTML page of all runs into this file; it opens from disk and needs no network.
     #[arg(long, value_name = "FILE")]
@@ -144,12 +152,11 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_enum, value_name = "VERSION",
         conflicts_with_all = [
             "html", "figures", "context", "csv", "order_by", "export_markdown", "export_junit",
-            "overwrite", "output_format", "deletes",
+            "overwrite", "output_format", "json", "deletes",
         ])]
     pub(crate) compat: Option<Compat>,
-    /// Format of stdout: tables for people, the records, or a line for each figure.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) output_format: OutputFormat,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 /// Versions of PostMark that can be imitated.
@@ -167,15 +174,6 @@ pub(crate) enum ImportFormat {
     Postmark,
 }
 
-/// What can be listed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Listing {
-    /// The methods.
-    Methods,
-    /// The emulated drives.
-    Profiles,
-}
-
 /// How results are printed on stdout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
@@ -186,6 +184,23 @@ pub(crate) enum OutputFormat {
     Json,
     /// A line of JSON for each item; for a run, each step and figure as they finish.
     Ndjson,
+}
+
+/// The format of stdout.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct FormatArgs {
+    /// Format of stdout: for people, one JSON document, or a line of JSON for each item.
+    #[arg(long, value_enum, default_value_t)]
+    output_format: OutputFormat,
+    /// The same as `--output-format json`.
+    #[arg(long, conflicts_with = "output_format")]
+    json: bool,
+}
+
+impl FormatArgs {
+    pub(crate) fn format(self) -> OutputFormat {
+        if self.json { OutputFormat::Json } else { self.output_format }
+    }
 }
 
 /// How a run, or what it would do, is printed on stdout.
@@ -227,14 +242,16 @@ impl RunFormat {
 #[derive(Clone, Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RunArgs {
-    /// Methods to run; by default all (see `list methods`).
-    #[arg(value_name = "METHOD")]
-    pub(crate) methods: Vec<String>,
+    /// Methods to run, by default all (see `list methods`); and targets, which have a `/` or a `:`,
+    /// or are there.
+    #[arg(id = "methods", value_name = "METHOD|TARGET", add = complete::methods_and_targets())]
+    words: Vec<OsString>,
     /// Target to measure: `sim:PROFILE[,setting=value]`, a directory, a block device
     /// (`/dev/disk/by-id/...`) or an image file; or a newly made filesystem on one
     /// (`ext4:sim:PROFILE`, `xfs:IMAGE`); may be repeated.
-    #[arg(short = 't', long = "target", value_name = "TARGET")]
-    pub(crate) targets: Vec<OsString>,
+    #[arg(id = "targets", short = 't', long = "target", value_name = "TARGET",
+        add = complete::targets())]
+    named: Vec<OsString>,
     /// Permit the loss of everything on this device or in this image file. PATH is exactly the
     /// by-id path of the target; for a loop device, its backing file. May be repeated.
     #[arg(long, value_name = "PATH")]
@@ -248,14 +265,14 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "destroy")]
     pub(crate) sole_user: bool,
     /// How to purge a block device: `auto` (by the drive's own means, else by TRIM), `trim`, or one
-    /// of the drive's means by name (see `docs/reference/passthrough.md`).
+    /// of the drive's means by name: another word lists them.
     #[arg(long, value_name = "MEANS", default_value_t)]
     pub(crate) purge: PurgeChoice,
     /// How thorough the run is: `quick`, `standard` or `published` (the source's own parameters).
-    #[arg(long, default_value = "quick")]
+    #[arg(long, default_value = "quick", add = complete::presets())]
     pub(crate) preset: String,
     /// Set an option of a method, as `--set window=10s`; may be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", add = complete::options())]
     pub(crate) set: Vec<OsString>,
     /// Measure deletions of this size, as `16GiB`, and have the verdict speak of them: the same as
     /// `--set deletes=SIZE`.
@@ -324,13 +341,50 @@ pub(crate) struct RunArgs {
     pub(crate) progress: ProgressKind,
     /// Format of stdout.
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) output_format: RunFormat,
+    output_format: RunFormat,
+    /// The same as `--output-format json`.
+    #[arg(long, conflicts_with = "output_format")]
+    json: bool,
     /// Nothing on stdout: the run is a part of another command.
     #[arg(skip)]
     pub(crate) silent: bool,
     /// The command that continues this run, where that is not `run --resume`.
     #[arg(skip)]
     pub(crate) continued_by: Option<String>,
+}
+
+impl RunArgs {
+    /// The format of stdout.
+    pub(crate) fn format(&self) -> RunFormat {
+        if self.json { RunFormat::Json } else { self.output_format }
+    }
+
+    /// The methods that were named.
+    pub(crate) fn methods(&self) -> Vec<String> {
+        self.words.iter().filter(|word| !is_target(word)).map(to_text).collect()
+    }
+
+    /// The targets that were named, with `--target` or without.
+    pub(crate) fn targets(&self) -> Vec<OsString> {
+        self.words.iter().filter(|word| is_target(word)).chain(&self.named).cloned().collect()
+    }
+
+    /// Takes the methods of a job file instead.
+    pub(crate) fn set_methods(&mut self, methods: Vec<String>) {
+        self.words = methods.into_iter().map(OsString::from).collect();
+    }
+
+    /// Takes the targets of a job file instead.
+    pub(crate) fn set_targets(&mut self, targets: Vec<OsString>) {
+        self.named = targets;
+    }
+}
+
+/// Whether a word means a target: no method, and a path, what has a colon, or what is there.
+fn is_target(word: &OsStr) -> bool {
+    let text = to_text(word);
+    let is_method = METHODS.iter().any(|method| method.id == text);
+    !is_method && (text.contains(['/', ':']) || Path::new(word).exists())
 }
 
 /// What is done about others who use a real target.

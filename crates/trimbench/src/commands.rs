@@ -21,7 +21,7 @@ use crate::run::{TargetBusy, fresh_record, program, run as run_plan};
 use crate::store::{Host, SessionTime, Store};
 
 /// Where runs go without `--output`.
-const RUNS: &str = "trimbench-runs";
+pub(crate) const RUNS: &str = "trimbench-runs";
 /// Nearer to a limit than this share, a figure is also said in full.
 const NEAR: f64 = 0.01;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         be_quiet();
     }
     let args = &*crate::job::applied(args)?;
-    let Some(format) = args.output_format.of_results().filter(|_| !args.dry_run) else {
+    let Some(format) = args.format().of_results().filter(|_| !args.dry_run) else {
         return describe(args);
     };
     // Before anything is measured it is known that the results can be written.
@@ -121,12 +121,12 @@ fn describe(args: &RunArgs) -> Result<u8, Failure> {
         return Err(Failure::usage(error).with_hint("add `--dry-run`"));
     }
     let plan = planned(args)?;
-    match args.output_format {
+    match args.format() {
         RunFormat::Human => data(&cleaned(&crate::dry_run::describe(&plan))),
         RunFormat::Toml => data(&crate::job::described(args, &plan)),
         RunFormat::Json | RunFormat::Ndjson => {
             let error = anyhow::anyhow!("a dry run has no results to print as JSON");
-            let hint = "leave `--output-format` out, or give `toml` for a job file";
+            let hint = "leave the format out, or give `--output-format toml` for a job file";
             return Err(Failure::usage(error).with_hint(hint));
         }
     }

@@ -88,7 +88,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<u8, Failure> {
     if let Some((place, path)) = place {
         place.write(&profile_file(&fit.profile(&name_of(path))))?;
     }
-    shown::ShownFit { fit: &fit, path: args.output.as_deref() }.print(args.output_format);
+    shown::ShownFit { fit: &fit, path: args.output.as_deref() }.print(args.format.format());
     Ok(if contradicted(&fit) { exit::INVALID } else { exit::DONE })
 }
 

@@ -50,8 +50,9 @@ pub(crate) fn described(args: &RunArgs, plan: &Plan) -> String {
                     is never in it.\n"
             .to_owned();
     let _ = writeln!(text, "format = {FORMAT}");
-    if !args.methods.is_empty() {
-        let _ = writeln!(text, "methods = {}", list(&args.methods));
+    let methods = args.methods();
+    if !methods.is_empty() {
+        let _ = writeln!(text, "methods = {}", list(&methods));
     }
     if !plan.targets.is_empty() {
         let _ = writeln!(text, "targets = {}", list(&plan.targets));
@@ -97,10 +98,10 @@ impl Job<'_> {
             let place = value.span();
             match key.get_ref().as_ref() {
                 "format" => {}
-                "methods" => args.methods = self.texts("methods", (value.get_ref(), place))?,
+                "methods" => args.set_methods(self.texts("methods", (value.get_ref(), place))?),
                 "targets" => {
                     let texts = self.texts("targets", (value.get_ref(), place))?;
-                    args.targets = texts.iter().map(|text| from_text(text)).collect();
+                    args.set_targets(texts.iter().map(|text| from_text(text)).collect());
                 }
                 "limits" => args.limits = self.texts("limits", (value.get_ref(), place))?,
                 "preset" => args.preset = self.one("preset", (value.get_ref(), place))?,

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 use trimbench_core::exit;
+use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::settings::PRESETS;
 use trimbench_devices::find_profile;
 use trimbench_methods::METHODS;
 use trimbench_report::{Grid, GridColumn};
 use trimbench_ssd::{BUILT_IN, OriginCounts, Profile};
 
-use crate::args::{Listing, OutputFormat};
+use crate::args::OutputFormat;
 use crate::failure::Failure;
 use crate::output::{Printed, cleaned, document, joined, style};
 use crate::plan::unknown;
@@ -29,19 +30,24 @@ struct List {
 
 /// `trimbench list`.
 pub(crate) fn list(
-    what: Option<Listing>,
+    what: Option<&str>,
     explain: Option<&str>,
     format: OutputFormat,
 ) -> Result<u8, Failure> {
     let list = match (what, explain) {
-        (None, _) => {
+        (None, None) => {
             Everything { methods: methods(), profiles: profiles() }.print(format);
             return Ok(exit::DONE);
         }
-        (Some(Listing::Methods), None) => methods(),
-        (Some(Listing::Profiles), None) => profiles(),
-        (Some(Listing::Methods), Some(name)) => method(name)?,
-        (Some(Listing::Profiles), Some(name)) => profile(name)?,
+        (Some("methods"), None) => methods(),
+        (Some("profiles"), None) => profiles(),
+        (Some("methods"), Some(name)) => method(name)?,
+        (Some("profiles"), Some(name)) => profile(name)?,
+        (Some(name), None) | (None, Some(name)) => either(name)?,
+        (Some(one), Some(_)) => {
+            let error = anyhow::anyhow!("`{one}` is not one of methods, profiles");
+            return Err(Failure::usage(error).with_hint("write `trimbench list --explain NAME`"));
+        }
     };
     list.print(format);
     Ok(exit::DONE)
@@ -75,8 +81,7 @@ struct Everything {
 
 impl Printed for Everything {
     fn human(&self) -> String {
-        let hint = "`trimbench list methods --explain NAME` has the options of a method, \
-                    `trimbench list profiles --explain NAME` the values of a profile.";
+        let hint = "`trimbench list NAME` has the options of a method, or the values of a profile.";
         let hint = joined(style().labelled("", 0, hint));
         format!("{}\n{}\n{hint}", self.methods.human(), self.profiles.human())
     }
@@ -106,6 +111,27 @@ fn methods() -> List {
     }
     let items = METHODS.iter().map(|it| json!({ "id": it.id, "summary": it.summary }));
     List { heading: Vec::new(), table, items: items.collect(), about: None }
+}
+
+/// The method or the profile of this name.
+fn either(name: &str) -> Result<List, Failure> {
+    if METHODS.iter().any(|method| method.id == name) {
+        return method(name);
+    }
+    profile(name).map_err(|failure| {
+        let methods = METHODS.iter().map(|method| method.id);
+        let known = ["methods", "profiles"].into_iter().chain(methods);
+        match nearest(name, known) {
+            Some(meant) => {
+                let error = anyhow::anyhow!(
+                    "there is no method or profile `{name}`{}",
+                    did_you_mean(Some(meant))
+                );
+                Failure::usage(error).with_hint("`trimbench list` lists all of them")
+            }
+            None => failure,
+        }
+    })
 }
 
 fn method(id: &str) -> Result<List, Failure> {

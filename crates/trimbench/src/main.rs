@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod compare;
+mod complete;
 mod dry_run;
 mod failure;
 mod files;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn run_program() -> ExitCode {
+    complete::answer();
     let words = misuse::without_help_of_help(std::env::args_os().collect());
     let args = match Args::try_parse_from(&words) {
         Ok(args) => args,
@@ -64,22 +66,22 @@ fn run_program() -> ExitCode {
     trimbench_linux::ignore_file_size_signal();
     let result = match &args.command {
         Command::Run(run) => commands::run(run),
-        Command::List { what, explain, output_format } => {
-            list::list(*what, explain.as_deref(), *output_format)
+        Command::List { what, explain, format } => {
+            list::list(what.as_deref(), explain.as_deref(), format.format())
         }
         Command::Completions { shell } => Ok(manual::completions(*shell)),
         Command::Man { command } => manual::man(command),
         Command::Report(args) => match args.compat {
-            Some(Compat::V1_51) => report::terse(&args.runs),
+            Some(Compat::V1_51) => report::terse(args),
             None => report::report(args),
         },
-        Command::Compare { before, after, limits, output_format } => {
-            compare::run(before, after, limits, *output_format)
+        Command::Compare { before, after, limits, format } => {
+            compare::run(before, after, limits, format.format())
         }
         Command::Fit(args) => fit::run(args),
         Command::WhatIf(args) => fit::what_if(args),
-        Command::Import { format: ImportFormat::Postmark, file, number, output_format } => {
-            import::postmark(file, *number, *output_format)
+        Command::Import { format: ImportFormat::Postmark, file, number, output } => {
+            import::postmark(file, *number, output.format())
         }
         Command::Trace { command } => trace::run(command),
     };

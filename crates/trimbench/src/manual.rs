@@ -5,15 +5,14 @@ use clap_complete::Shell;
 use trimbench_core::exit;
 
 use crate::args::Args;
+use crate::complete;
 use crate::failure::Failure;
 use crate::output::data;
 use crate::plan::unknown;
 
 /// `trimbench completions SHELL`.
 pub(crate) fn completions(shell: Shell) -> u8 {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "trimbench", &mut script);
-    data(&String::from_utf8_lossy(&script));
+    data(&complete::registration(shell));
     exit::DONE
 }
 

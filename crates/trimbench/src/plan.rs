@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
@@ -91,11 +92,11 @@ impl Plan {
     /// Resolves the arguments of a new run.
     pub(crate) fn new(args: &RunArgs) -> Result<Self, Failure> {
         let preset = preset(&args.preset)?;
-        let methods = methods(&args.methods)?;
+        let methods = methods(&args.methods())?;
         let deletes = args.deletes.map(|size| OsString::from(format!("{DELETES}={size}")));
         let set: Vec<OsString> = args.set.iter().cloned().chain(deletes).collect();
         let set = settings(&set, &methods)?;
-        let sessions = if args.targets.is_empty() {
+        let sessions = if args.targets().is_empty() {
             on_default_targets(args, &methods, preset, &set)?
         } else {
             on_named_targets(args, &methods, preset, &set)?
@@ -109,7 +110,7 @@ impl Plan {
             return Err(Failure::usage(error).with_hint("name it with `--target` as well"));
         }
         let targets = named_targets(args, &sessions);
-        let named = !args.methods.is_empty();
+        let named = !args.methods().is_empty();
         Ok(Self { targets, named, ..Self::of(args.seed, sessions, args)? })
     }
 
@@ -270,7 +271,7 @@ fn on_named_targets(
     preset: Preset,
     set: &BTreeMap<String, String>,
 ) -> Result<Vec<Session>, Failure> {
-    let texts: Vec<String> = args.targets.iter().map(|text| TargetSpec::text_of(text)).collect();
+    let texts: Vec<String> = args.targets().iter().map(|text| TargetSpec::text_of(text)).collect();
     let mut sessions = Vec::new();
     for (index, text) in texts.iter().enumerate() {
         if texts[..index].contains(text) {
@@ -288,7 +289,7 @@ fn on_named_targets(
 
 /// Each target that was named, once, as its sessions have it.
 fn named_targets(args: &RunArgs, sessions: &[Session]) -> Vec<String> {
-    if args.targets.is_empty() {
+    if args.targets().is_empty() {
         return Vec::new();
     }
     let mut names: Vec<String> =
@@ -350,9 +351,21 @@ fn assumed_rate(args: &RunArgs) -> Result<u64, Failure> {
     }
 }
 
+/// A relative name that is that of a target in the same command means the same file today.
 fn consent(args: &RunArgs) -> Consent {
+    let targets = args.targets();
+    let is_named = |path: &Path| {
+        targets.iter().any(|target| {
+            let (target, path) = (target.as_bytes(), path.as_os_str().as_bytes());
+            target.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with(b":"))
+        })
+    };
+    let absolute = |path: &PathBuf| {
+        let whole = std::path::absolute(path).ok().filter(|_| is_named(path));
+        whole.unwrap_or_else(|| path.clone())
+    };
     Consent {
-        destroy: args.destroy.clone(),
+        destroy: args.destroy.iter().map(absolute).collect(),
         signatures: args.overwrite_signature.clone(),
         sole_user: args.sole_user,
     }

@@ -1,5 +1,6 @@
 //! `trimbench report`: records as text, as one HTML page, as figures and as tables.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,14 +17,16 @@ use trimbench_results::cards::cards;
 use trimbench_results::{DriveOrder, Outcome, RunRecord, advice};
 
 use crate::args::{OutputFormat, ReportArgs, RunArgs};
+use crate::commands::RUNS;
 use crate::failure::Failure;
 use crate::files::{Destination, Rules, is_ours};
 use crate::output::{Printed, data, error_line, joined, note, record_json, style};
-use crate::store::{PAGE, Store};
+use crate::store::{PAGE, RECORD, Store};
 
 /// `trimbench report`.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
-    let (mut sources, unread) = sources(&args.runs)?;
+    let runs = &*runs(args)?;
+    let (mut sources, unread) = sources(runs)?;
     if let Some(deletes) = args.deletes {
         ask_about(&mut sources, deletes)?;
     }
@@ -38,15 +41,15 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     let written = [&args.html, &args.figures, &args.context, &args.csv];
     let written = written.into_iter().chain([&args.export_markdown, &args.export_junit]).flatten();
     let written: Vec<String> = written.map(|path| visible(&to_text(path)).into_owned()).collect();
-    if !written.is_empty() && !stdout && args.output_format == OutputFormat::Human {
+    if !written.is_empty() && !stdout && args.format.format() == OutputFormat::Human {
         // What was asked for is in these files.
         data(&joined(written));
     } else if !stdout {
         let is_one = sources.len() < 2;
-        for (index, (source, run)) in sources.iter().zip(&args.runs).enumerate() {
+        for (index, (source, run)) in sources.iter().zip(runs).enumerate() {
             let Some(record) = &source.record else { continue };
             let (name, order) = (&source.name, order.map(|order| (index, order)));
-            SourceRecord { name, run, record, is_one, order }.print(args.output_format);
+            SourceRecord { name, run, record, is_one, order }.print(args.format.format());
         }
     }
     let unreliable =
@@ -56,6 +59,28 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         (false, true) => exit::INVALID,
         (false, false) => exit::DONE,
     })
+}
+
+/// The runs that are named, or the latest of those that `run` kept here.
+fn runs(args: &ReportArgs) -> Result<Cow<'_, [PathBuf]>, Failure> {
+    if !args.runs.is_empty() {
+        return Ok(Cow::Borrowed(&args.runs));
+    }
+    let latest = latest_run().ok_or_else(|| {
+        let error = anyhow::anyhow!("no run is named, and there is none in `{RUNS}`");
+        Failure::usage(error).with_hint("write `trimbench report RUN`, the directory of a run")
+    })?;
+    note(&format!("the latest run: {}", latest.display()));
+    Ok(Cow::Owned(vec![latest]))
+}
+
+/// The run in [`RUNS`] whose record was written last.
+fn latest_run() -> Option<PathBuf> {
+    let entries = std::fs::read_dir(RUNS).ok()?;
+    let written = |path: &PathBuf| path.join(RECORD).metadata().and_then(|it| it.modified()).ok();
+    let runs = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let (_, latest) = runs.filter_map(|path| Some((written(&path)?, path))).max()?;
+    Some(latest)
 }
 
 /// Has the verdicts speak of deletions of this size.
@@ -336,10 +361,10 @@ fn folders(directory: &Path, count: usize) -> Vec<PathBuf> {
 }
 
 /// `trimbench report --compat 1.51`: a terse line of `PostMark` for each repetition.
-pub(crate) fn terse(runs: &[PathBuf]) -> Result<u8, Failure> {
+pub(crate) fn terse(args: &ReportArgs) -> Result<u8, Failure> {
     let mut lines = String::new();
     let mut reliable = true;
-    for run in runs {
+    for run in &*runs(args)? {
         let record = Store::open(run)?.load()?;
         reliable &= is_reliable(&record);
         let before = lines.len();

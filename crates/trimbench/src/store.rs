@@ -26,7 +26,7 @@ use crate::output::error_line;
 mod tests;
 
 /// The record's file.
-const RECORD: &str = "run.json";
+pub(crate) const RECORD: &str = "run.json";
 /// The steps of a session on a real target that goes on.
 const STEPS: &str = "steps.ndjson";
 /// What is true of this machine and this time only.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use trimbench_core::{Bytes, Ppm};
 
-use super::{OutputFormat, QuietArgs, jobs, seed};
+use super::{FormatArgs, QuietArgs, jobs, seed};
+use crate::complete;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FitArgs {
@@ -38,21 +39,22 @@ pub(crate) struct FitArgs {
     pub(crate) drive: Option<String>,
     /// The emulated drive to begin with, and values of it that are known:
     /// `NAME[,KEY=VALUE]...`.
-    #[arg(long, value_name = "PROFILE", default_value = "plain-nvme-tlc,trim.mode=queued")]
+    #[arg(long, value_name = "PROFILE", default_value = "plain-nvme-tlc,trim.mode=queued",
+        add = complete::profiles())]
     pub(crate) base: String,
-    /// Search for the value of this key, in this range; may be repeated [default: eight values, see
-    /// `docs/reference/fit.md`].
+    /// Search for the value of this key, in this range; may be repeated [default: eight of them].
     #[arg(long, value_name = "KEY[=LOW..HIGH]")]
     pub(crate) free: Vec<String>,
     /// Keep these figures out of the fit, and say how well they are predicted: a method, or one of
     /// its figures; may be repeated.
-    #[arg(long, value_name = "METHOD[.FIGURE]")]
+    #[arg(long, value_name = "METHOD[.FIGURE]", add = complete::methods())]
     pub(crate) set_aside: Vec<String>,
     /// Predict the figures of this method, with intervals; may be repeated.
-    #[arg(long, value_name = "METHOD")]
+    #[arg(long, value_name = "METHOD", add = complete::methods())]
     pub(crate) predict: Vec<String>,
     /// Set an option of the methods that are predicted, as `--set window=10s`; may be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE", requires = "predict")]
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "predict",
+        add = complete::options())]
     pub(crate) set: Vec<String>,
     /// Capacity of the twin: a scaling of the drive, 1GiB to 16GiB.
     #[arg(long, default_value = "1GiB")]
@@ -73,15 +75,14 @@ pub(crate) struct FitArgs {
     /// Print no progress on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Format of stdout.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) output_format: OutputFormat,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WhatIfArgs {
     /// The drive: a profile by name or file, with values set as you like, `NAME[,KEY=VALUE]...`.
-    #[arg(value_name = "PROFILE")]
+    #[arg(value_name = "PROFILE", add = complete::profiles())]
     pub(crate) profile: String,
     /// Shares of the capacity that are left free and trimmed.
     #[arg(long, value_name = "SHARES", value_delimiter = ',', default_value = "0%,10%,20%,30%")]
@@ -91,7 +92,7 @@ pub(crate) struct WhatIfArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) twins: Option<PathBuf>,
     /// Set an option of `steady-state`, as `--set queue-depth=512`; may be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", add = complete::options())]
     pub(crate) set: Vec<String>,
     /// Cycles of programming and erasing that the flash bears.
     #[arg(long, value_name = "N", default_value_t = 3_000)]
@@ -108,7 +109,6 @@ pub(crate) struct WhatIfArgs {
     /// Print no progress on stderr.
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Format of stdout.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) output_format: OutputFormat,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }

@@ -7,18 +7,23 @@ use trimbench_core::{BlockSize, Bytes, Nanos, Ppm};
 use trimbench_linux::RecordedEvent;
 use trimbench_trace::{Event, FORMATS, Format, ReadOptions, Wait};
 
-use super::OutputFormat;
+use super::{FormatArgs, examples};
+use crate::failure::Failure;
 
 /// What to do with traces.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
     /// Print statistics of a trace: commands, sizes, gaps, live data, effect of TRIMs.
+    #[command(after_help = examples::STAT)]
     Stat(StatArgs),
     /// Write a trace in another format.
+    #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),
     /// Generate a trace: one like JEDEC's client master trace, or a simple mix.
+    #[command(after_help = examples::GENERATE)]
     Generate(GenerateArgs),
     /// Record the commands of a block device, until Ctrl-C or for a given time. Needs root.
+    #[command(after_help = examples::RECORD)]
     Record(RecordArgs),
 }
 
@@ -33,9 +38,8 @@ pub(crate) struct StatArgs {
     /// The mapping unit of the drive: a TRIM must cover a unit whole to free it.
     #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = unit)]
     pub(crate) unit: BlockSize,
-    /// Output format.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) output_format: OutputFormat,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -98,15 +102,38 @@ pub(crate) struct OutputArgs {
     /// The file to write; `-` is standard output.
     #[arg(value_name = "OUT")]
     pub(crate) path: PathBuf,
-    /// The format to write.
+    /// The format to write [default: what the name of OUT ends with, `.parquet`,
+    /// `.blkparse` or `.iolog`].
     #[arg(long, value_name = "FORMAT", value_parser = writable())]
-    pub(crate) to: &'static Format,
+    to: Option<&'static Format>,
     /// Replace OUT if it exists.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Format of the summary of what was written.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) output_format: OutputFormat,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+/// What the end of a file's name says of the format.
+const ENDS: [(&str, &str); 3] =
+    [("parquet", "trimbench"), ("blkparse", "blkparse"), ("iolog", "iolog")];
+
+impl OutputArgs {
+    /// The format that is asked for, or that the name of the file says.
+    pub(crate) fn to(&self) -> Result<&'static Format, Failure> {
+        let end = self.path.extension();
+        let by_name = || ENDS.iter().find(|(known, _)| end.is_some_and(|end| end == *known));
+        let to = self.to.or_else(|| Format::from_id(by_name()?.1));
+        to.ok_or_else(|| {
+            let formats: Vec<&str> = ENDS.iter().map(|(_, id)| *id).collect();
+            let ends: Vec<String> = ENDS.iter().map(|(end, _)| format!("`.{end}`")).collect();
+            let hint = format!(
+                "write `--to` and one of {}, or a name that ends with {}",
+                formats.join(", "),
+                ends.join(", ")
+            );
+            Failure::usage(anyhow::anyhow!("`--to` is missing")).with_hint(hint)
+        })
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -64,7 +64,7 @@ pub(crate) fn what_if(args: &WhatIfArgs) -> Result<u8, Failure> {
     })?;
     let found = found.map_err(failure)?;
     let shown = Shown { profile: &args.profile, found, wear, is_fitted: !drawn.is_empty() };
-    shown.print(args.output_format);
+    shown.print(args.format.format());
     Ok(exit::DONE)
 }
 

@@ -9,6 +9,8 @@ use crate::failure::Failure;
 
 /// Reads one and writes the other. What was begun is removed on any error, and after Ctrl-C.
 pub(super) fn convert(args: &ConvertArgs) -> Result<u8, Failure> {
+    // What is missing on the command line is said first.
+    args.output.to()?;
     let (mut reader, inputs) = open::open(std::slice::from_ref(&args.input), &args.read)?;
     let written = write(&mut reader, &args.output, &inputs, args.read.lenient, |reader| {
         refuse_empty(reader).map(|_| ())

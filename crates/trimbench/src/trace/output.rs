@@ -26,13 +26,14 @@ pub(super) fn write<S: TraceSource + ?Sized>(
     lenient: bool,
     check: impl FnOnce(&S) -> Result<(), Failure>,
 ) -> Result<Written, Failure> {
+    let to = args.to()?;
     let output = create(args, inputs)?;
     let begun = output.begun();
     let answer = "stopping; the incomplete file is removed (Ctrl-C again stops at once)";
     let interrupt = interrupt(answer, move || remove(begun.as_ref()))?;
     let file = output.file().try_clone().map_err(|error| unwritten(WriteError::Io(error)))?;
     let timed = source.is_timed();
-    let mut writer = Writer::new(args.to, Box::new(file), timed, lenient).map_err(unwritten)?;
+    let mut writer = Writer::new(to, Box::new(file), timed, lenient).map_err(unwritten)?;
     each_batch(source, &interrupt, |batch| writer.write(batch).map_err(unwritten))?;
     let written = writer.finish().map_err(unwritten)?;
     check(source)?;
@@ -77,7 +78,8 @@ pub(super) fn unwritten(error: WriteError) -> Failure {
 
 /// Says what was written, on stderr where the trace itself goes to stdout.
 pub(super) fn account(args: &OutputArgs, from: &str, written: Written) {
-    let text = Account { from, to: args.to.id, written }.text(args.output_format);
+    let to = args.to().map_or("", |to| to.id);
+    let text = Account { from, to, written }.text(args.format.format());
     if args.path == Path::new("-") {
         text.lines().for_each(error_line);
     } else {

@@ -28,6 +28,7 @@ const SAVED_PART: u64 = 1_024;
 /// be written, what was is kept, and that is an error.
 pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     let device = args.device.display();
+    let to = args.output.to()?;
     let mut recorder = Recorder::start(&args.device, args.event()).map_err(|error| {
         let hint = hint(&error).map(str::to_owned);
         Failure { hint, ..Failure::target(error) }.context(format!("cannot record `{device}`"))
@@ -38,7 +39,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     let answer = "stopping the recording (Ctrl-C again stops at once)";
     let insisted = left.clone().unwrap_or_else(|| "the recording is incomplete".to_owned());
     let interrupt = interrupt(answer, move || error_line(&insisted))?;
-    let writer = Writer::recording(args.output.to, sink(&output)?).map_err(unwritten)?;
+    let writer = Writer::recording(to, sink(&output)?).map_err(unwritten)?;
     error_line(&match args.time {
         Some(time) => format!("recording `{device}` for {time} (Ctrl-C stops it earlier)"),
         None => format!("recording `{device}` until Ctrl-C"),
@@ -49,7 +50,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     if let Some(text) = &left {
         error_line(text);
     }
-    let (written, error) = write(args, &mut recorder, writer, &interrupt);
+    let (written, error) = write((args, to), &mut recorder, writer, &interrupt);
     let lost = recorder.lost();
     drop(recorder);
     let ended = keep(args, output, written, error);
@@ -150,7 +151,7 @@ impl Sink for Tape {
 
 /// Writes what comes until the end; what is in the file, and why it ended early.
 fn write(
-    args: &RecordArgs,
+    (args, to): (&RecordArgs, &Format),
     recorder: &mut Recorder,
     mut writer: Writer,
     interrupt: &Interrupt,
@@ -169,7 +170,7 @@ fn write(
         records.clear();
         records.extend(commands.drain(..).filter(within).filter_map(as_record));
         let mut done = writer.write(&records);
-        if now.saturating_sub(saved) >= pause(args.output.to, now) {
+        if now.saturating_sub(saved) >= pause(to, now) {
             done = done.and_then(|()| writer.save());
             saved = now;
         }

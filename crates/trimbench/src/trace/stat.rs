@@ -25,7 +25,7 @@ pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
     let code = refuse_empty(&reader)?;
     let statistics = collector.finish();
     say_skipped(&reader);
-    ReaderStatistics { reader: &reader, statistics: &statistics }.print(args.output_format);
+    ReaderStatistics { reader: &reader, statistics: &statistics }.print(args.format.format());
     Ok(code)
 }
 

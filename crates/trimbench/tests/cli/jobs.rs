@@ -1,6 +1,7 @@
 //! Job files, completions, man pages and progress for programs.
 
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::tempdir;
@@ -63,7 +64,7 @@ fn progress_for_programs_counts_down_and_its_reader_may_go_away() {
 }
 
 #[test]
-fn completions_and_man_pages_know_every_option_of_run() {
+fn man_pages_know_every_option_of_run() {
     let folder = tempdir().unwrap();
     let printed = |arguments: &[&str]| {
         let output = trimbench(folder.path(), arguments);
@@ -76,17 +77,84 @@ fn completions_and_man_pages_know_every_option_of_run() {
         options.map(|word| word.trim_end_matches([',', '.', ';', ')'])).collect();
     assert!(options.len() > 15, "{help}");
     let page = printed(&["man", "run"]).replace("\\-", "-");
-    let scripts = ["bash", "zsh", "fish", "elvish", "powershell"];
-    let scripts = scripts.map(|shell| printed(&["completions", shell]));
     for option in ["--job", "--target", "--destroy", "--progress"] {
         assert!(options.contains(&option) && page.contains(option), "{option}: {page}");
-        let name = option.trim_start_matches('-');
-        assert!(scripts.iter().all(|script| script.contains(name)), "{option}");
     }
     assert!(printed(&["man"]).contains(".TH trimbench 1"));
     assert!(page.contains(".TH trimbench-run 1"), "{page}");
     assert!(printed(&["--version"]).contains("(commit "));
     assert!(printed(&["list"]).contains("delete-stall") && printed(&["list"]).contains("vendor2"));
+}
+
+/// Bash breaks words at `:` and `=`; what it gets replaces the last part only.
+#[test]
+fn bash_completes_methods_profiles_and_options() {
+    let folder = tempdir().unwrap();
+    let script = stdout(&trimbench(folder.path(), &["completions", "bash"]));
+    std::fs::write(folder.path().join("script"), script).unwrap();
+    std::fs::create_dir(folder.path().join("some folder")).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_trimbench")).parent().unwrap();
+    let completed = |line: &str, words: &[&str]| {
+        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let last = words.len() - 1;
+        let call = format!(
+            "compopt() {{ :; }}; source ./script; COMP_LINE='{line}'; COMP_WORDS=({}); \
+             COMP_CWORD={last}; _trimbench trimbench '{}' ''; printf '%s|' \"${{COMPREPLY[@]}}\"",
+            quoted.join(" "),
+            words[last]
+        );
+        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+        let bash = Command::new("bash")
+            .args(["--norc", "-c", &call])
+            .env("PATH", path)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&bash.stderr), "", "{line}");
+        String::from_utf8(bash.stdout).unwrap()
+    };
+    for (line, words, replies) in [
+        (
+            "trimbench run delete-",
+            &["trimbench", "run", "delete-"][..],
+            "delete-stall|delete-storm|",
+        ),
+        (
+            "trimbench run -t sim:like-rc",
+            &["trimbench", "run", "-t", "sim", ":", "like-rc"],
+            "like-rc100|",
+        ),
+        (
+            "trimbench run -t ext4:sim:like-rc",
+            &["trimbench", "run", "-t", "ext4", ":", "sim", ":", "like-rc"],
+            "like-rc100|",
+        ),
+        (
+            "trimbench run -t sim:like-rc100,trim.comm",
+            &["trimbench", "run", "-t", "sim", ":", "like-rc100,trim.comm"],
+            "like-rc100,trim.command=|like-rc100,trim.command_max=|",
+        ),
+        (
+            "trimbench run -t sim:like-rc100,trim.mode=ignored,trim.command_",
+            &[
+                "trimbench",
+                "run",
+                "-t",
+                "sim",
+                ":",
+                "like-rc100,trim.mode",
+                "=",
+                "ignored,trim.command_",
+            ],
+            "ignored,trim.command_max=|",
+        ),
+        ("trimbench run --set patie", &["trimbench", "run", "--set", "patie"], "patience=|"),
+        ("trimbench list meth", &["trimbench", "list", "meth"], "methods|"),
+        ("trimbench run so", &["trimbench", "run", "so"], r"some\ folder/|"),
+        ("trimbench run -t sim:no-such", &["trimbench", "run", "-t", "sim", ":", "no-such"], "|"),
+    ] {
+        assert_eq!(completed(line, words), replies, "{line}");
+    }
 }
 
 #[test]

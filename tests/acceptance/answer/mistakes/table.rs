@@ -20,6 +20,11 @@ const fn usage(arguments: &'static str, message: &'static str, hint: &'static st
     Mistake { arguments, exit: USAGE, message, hint }
 }
 
+/// No mistake: `said` stands in the answer.
+const fn right(arguments: &'static str, said: &'static str) -> Mistake {
+    Mistake { arguments, exit: DONE, message: said, hint: "" }
+}
+
 const fn target(arguments: &'static str, message: &'static str, hint: &'static str) -> Mistake {
     Mistake { arguments, exit: TARGET, message, hint }
 }
@@ -53,12 +58,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
         "there is no command `delete-stall`",
         "it is a method: `trimbench run delete-stall`",
     ),
-    Mistake {
-        arguments: "help --help",
-        exit: DONE,
-        message: "Usage: trimbench <COMMAND>",
-        hint: "",
-    },
+    right("help --help", "Usage: trimbench <COMMAND>"),
     usage(
         "run delete-stal",
         "there is no method `delete-stal`; did you mean `delete-stall`?",
@@ -81,8 +81,47 @@ pub(super) const MISTAKES: &[Mistake] = &[
     ),
     usage(
         "list method",
-        "`method` is not one of methods, profiles; did you mean `methods`?",
-        "`trimbench list --help` says what each means",
+        "there is no method or profile `method`; did you mean `methods`?",
+        "`trimbench list` lists all of them",
+    ),
+    usage(
+        "list steady-state --explain recovery",
+        "`steady-state` is not one of methods, profiles",
+        "write `trimbench list --explain NAME`",
+    ),
+    // What people write instead, and what is right as well.
+    right("list steady-state", "steady-state: sustained random writes"),
+    right("list --explain steady-state", "steady-state: sustained random writes"),
+    right("list like-rc100", "like-rc100: "),
+    right("list methods --json", "[ { \"id\": \"delete-stall\""),
+    right("run dir --dry-run", "delete-stall (quick) on $SCENE/dir"),
+    right("run delete-stall ./dir --dry-run", "delete-stall (quick) on $SCENE/dir"),
+    right("run sim:vendor2 --dry-run", "delete-stall (quick) on vendor2"),
+    right(
+        "run trim-sweep disk.img --destroy disk.img --dry-run",
+        "destroys everything on it purge",
+    ),
+    right("run delete-stall --deletes 4GiB --dry-run", "delete-stall (quick) on "),
+    target(
+        "run ./nowhere",
+        "`./nowhere` does not exist",
+        "name an emulated drive (`sim:NAME`), a directory, ",
+    ),
+    usage(
+        "run --capacity 1G",
+        "`--capacity 1G`: `1G` could be 1GB (powers of 1000) or 1GiB (powers of 1024); write which",
+        "write `1GB` or `1GiB`",
+    ),
+    usage(
+        "run delete-stall --set sizes=1G",
+        "option `sizes` of `delete-stall`: `1G` could be 1GB (powers of 1000) or 1GiB (powers of \
+         1024); write which",
+        "see `trimbench list methods --explain delete-stall`",
+    ),
+    usage(
+        "report run --deletes 1GiB --compat 1.51",
+        "`--compat` and `--deletes` exclude each other",
+        "",
     ),
     usage(
         "list methods --explain recovry",
@@ -309,7 +348,11 @@ pub(super) const MISTAKES: &[Mistake] = &[
          such file or directory)",
         "name the directory of a run: it holds a `run.json`",
     ),
-    usage("report", "RUN is missing", "write `trimbench report RUN`"),
+    usage(
+        "report",
+        "no run is named, and there is none in `trimbench-runs`",
+        "write `trimbench report RUN`, the directory of a run",
+    ),
     usage("compare run", "AFTER is missing", "write `trimbench compare BEFORE AFTER`"),
     // Jobs.
     usage(
@@ -356,6 +399,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     usage(
         "trace convert a b",
         "`--to` is missing",
-        "write `--to` and one of trimbench, blkparse, iolog",
+        "write `--to` and one of trimbench, blkparse, iolog, or a name that ends with `.parquet`, ",
     ),
+    usage("trace convert nowhere x.parquet", "cannot read `nowhere`", ""),
 ];
