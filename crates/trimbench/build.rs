@@ -1,18 +1,33 @@
-//! Notes the commit that the program is built from, for the run record.
+//! Notes the commit that the program is built from, for the run record, and the platform.
 
+use std::env;
 use std::process::Command;
 
+/// Names the commit to a build from a source archive, where git does not know it.
+const VARIABLE: &str = "TRIMBENCH_COMMIT";
+
 fn main() {
-    let commit = git(&["rev-parse", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());
-    let dirty = git(&["status", "--porcelain", "--untracked-files=no"])
-        .is_some_and(|changes| !changes.is_empty());
-    let suffix = if dirty { "-dirty" } else { "" };
-    println!("cargo:rustc-env=TRIMBENCH_COMMIT={commit}{suffix}");
+    let commit = env::var(VARIABLE).ok().or_else(commit).unwrap_or_else(|| "unknown".to_owned());
+    println!("cargo:rustc-env={VARIABLE}={commit}");
+    println!("cargo:rerun-if-env-changed={VARIABLE}");
+    let target = env::var("TARGET").expect("cargo says what it builds for");
+    println!("cargo:rustc-env=TRIMBENCH_TARGET={target}");
     for file in ["HEAD", "index"] {
         if let Some(path) = git(&["rev-parse", "--git-path", file]) {
             println!("cargo:rerun-if-changed={path}");
         }
     }
+}
+
+/// The commit that is checked out, and whether files differ from it.
+fn commit() -> Option<String> {
+    // A source archive that was unpacked inside another repository is not of its commit.
+    if git(&["rev-parse", "--show-prefix"])? != "crates/trimbench/" {
+        return None;
+    }
+    let commit = git(&["rev-parse", "HEAD"])?;
+    let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(if changes.is_empty() { commit } else { commit + "-dirty" })
 }
 
 /// What git prints; `None` without git or outside a checkout.

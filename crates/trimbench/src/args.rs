@@ -6,6 +6,7 @@ pub(crate) mod trace;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -13,6 +14,8 @@ use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Nanos};
 use trimbench_devices::PurgeChoice;
 use trimbench_methods::METHODS;
+use trimbench_results::SCHEMA;
+use trimbench_ssd::MODEL_VERSION;
 
 use self::fit::{FitArgs, WhatIfArgs};
 use self::trace::TraceCommand;
@@ -22,15 +25,12 @@ use crate::misuse::{NumberError, whole};
 /// Measures the effects of TRIM on emulated drives, in a directory of your own, and on block
 /// devices that you name to be overwritten.
 #[derive(Debug, Parser)]
-#[command(name = "trimbench", version = VERSION, max_term_width = 100, after_help = examples::TRIMBENCH)]
+#[command(name = "trimbench", version, long_version = long_version())]
+#[command(max_term_width = 100, after_help = examples::TRIMBENCH)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
-
-/// The release, and the commit from which it was built.
-const VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("TRIMBENCH_COMMIT"), ")");
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -413,4 +413,24 @@ fn seed(text: &str) -> Result<u64, NumberError> {
 
 fn jobs(text: &str) -> Result<u32, NumberError> {
     whole(text, 1..=1_024).map(|jobs| u32::try_from(jobs).expect("it is at most 1,024"))
+}
+
+/// What a report of a fault must name: which sources, which numbers and files they make, and for
+/// what they were built.
+fn long_version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "{}\ncommit {}\nmodel version {MODEL_VERSION}, record schema {SCHEMA}\ntarget {}, {}{}",
+            env!("CARGO_PKG_VERSION"),
+            env!("TRIMBENCH_COMMIT"),
+            env!("TRIMBENCH_TARGET"),
+            if cfg!(target_feature = "crt-static") {
+                "statically linked"
+            } else {
+                "linked to libc"
+            },
+            if cfg!(debug_assertions) { ", with assertions" } else { "" },
+        )
+    });
+    &TEXT
 }

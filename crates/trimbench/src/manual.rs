@@ -18,7 +18,8 @@ pub(crate) fn completions(shell: Shell) -> u8 {
 
 /// `trimbench man [COMMAND]...`: the page of the program, or of one of its commands.
 pub(crate) fn man(path: &[String]) -> Result<u8, Failure> {
-    let mut command = Args::command();
+    // `trimbench help` has no page that others could refer to.
+    let mut command = Args::command().disable_help_subcommand(true).long_version(None);
     command.build();
     for word in path {
         let Some(inner) = command.find_subcommand(word).cloned() else {
@@ -28,7 +29,11 @@ pub(crate) fn man(path: &[String]) -> Result<u8, Failure> {
         command = inner;
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page).expect("memory takes all that is written");
+    let release = concat!("trimbench ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command)
+        .source(release)
+        .render(&mut page)
+        .expect("memory takes all that is written");
     data(&String::from_utf8_lossy(&page));
     Ok(exit::DONE)
 }

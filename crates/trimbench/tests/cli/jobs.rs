@@ -82,7 +82,7 @@ fn man_pages_know_every_option_of_run() {
     }
     assert!(printed(&["man"]).contains(".TH trimbench 1"));
     assert!(page.contains(".TH trimbench-run 1"), "{page}");
-    assert!(printed(&["--version"]).contains("(commit "));
+    assert!(page.contains("\"trimbench ") && !printed(&["man", "trace"]).contains("help(1)"));
     assert!(printed(&["list"]).contains("delete-stall") && printed(&["list"]).contains("vendor2"));
 }
 
@@ -155,6 +155,21 @@ fn bash_completes_methods_profiles_and_options() {
     ] {
         assert_eq!(completed(line, words), replies, "{line}");
     }
+}
+
+#[test]
+fn version_names_release_commit_model_and_platform() {
+    let folder = tempdir().unwrap();
+    let release = concat!("trimbench ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(stdout(&trimbench(folder.path(), &["-V"])), release);
+    let long = stdout(&trimbench(folder.path(), &["--version"]));
+    let parts = [release, "\ncommit ", "\nmodel version ", "\ntarget ", "-linux-gnu, "];
+    for part in parts {
+        assert!(long.contains(part), "{part}: {long}");
+    }
+    let commit = long.split_once("\ncommit ").unwrap().1.lines().next().unwrap();
+    let digits = commit.trim_end_matches("-dirty");
+    assert!(commit == "unknown" || digits.len() == 40, "{commit}");
 }
 
 #[test]
