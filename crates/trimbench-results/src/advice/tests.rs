@@ -184,8 +184,8 @@ fn simulated() -> Vec<(&'static str, Vec<Session>)> {
             vec![quick(), stall(60.0, 0.1, 0.04), sweep(16.0, [0.3, 30.0, 60.0], 0.04)],
         ),
         // What each piece costs of its own makes all of them together dearer, or does not.
-        ("smaller-discard-max", vec![quick(), stall(60.0, 0.1, 0.04), costs((0.227, 0.055))]),
-        ("weekly-fstrim", vec![quick(), stall(60.0, 0.1, 0.04), costs((0.227, 0.065))]),
+        ("smaller-discard-max", vec![quick(), stall(60.0, 0.1, 0.04), costs((0.227, 0.23))]),
+        ("weekly-fstrim", vec![quick(), stall(60.0, 0.1, 0.04), costs((0.227, 0.25))]),
         (
             "weekly-fstrim",
             vec![
