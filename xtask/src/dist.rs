@@ -23,7 +23,7 @@ use crate::steps::timed;
 /// The workspace has one version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The program is to be smaller.
-const LARGEST: u64 = 20_000_000;
+const LARGEST: usize = 20_000_000;
 /// The programs of others, each with what `cargo install` is told to build it.
 const TOOLS: [(&str, &[&str]); 3] =
     [("cargo-about", &["--features", "cli"]), ("cargo-cyclonedx", &[]), ("cargo-deb", &[])];
@@ -164,23 +164,35 @@ impl<'a> Release<'a> {
             // static, because `--target` is given.
             cargo.args(["--target", platform.triple()]);
             cargo.env("CARGO_ENCODED_RUSTFLAGS", self.flags()?);
+            let root = self.repository.root().display();
+            cargo.env("CFLAGS", format!("-ffile-prefix-map={root}=trimbench"));
             cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
             run_well(&mut cargo, None)?;
         }
-        let size = fs::metadata(self.program(self.platform))?.len();
-        ensure!(size < LARGEST, "the program has {size} bytes; at most {LARGEST}");
+        let program = fs::read(self.program(self.platform))?;
+        let size = program.len();
+        ensure!(size < LARGEST, "the program has {size} bytes; {LARGEST} are too many");
+        for path in self.private_paths()? {
+            let bytes = path.as_os_str().as_encoded_bytes();
+            let is_there = program.windows(bytes.len()).any(|window| window == bytes);
+            ensure!(!is_there, "the program holds the path {}", path.display());
+        }
         Ok(())
     }
 
-    fn flags(&self) -> Result<String> {
+    /// Where the sources are: of dependencies, and ours.
+    fn private_paths(&self) -> Result<[PathBuf; 2]> {
         let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
         let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
         let home = home.context("neither CARGO_HOME nor HOME is set")?;
-        let flags = [
-            "-Ctarget-feature=+crt-static".to_owned(),
-            format!("--remap-path-prefix={}=cargo", home.display()),
-            format!("--remap-path-prefix={}=trimbench", self.repository.root().display()),
-        ];
+        Ok([home, self.repository.root().to_owned()])
+    }
+
+    fn flags(&self) -> Result<String> {
+        let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
+        for (path, name) in self.private_paths()?.iter().zip(["cargo", "trimbench"]) {
+            flags.push(format!("--remap-path-prefix={}={name}", path.display()));
+        }
         Ok(flags.join("\x1f"))
     }
 

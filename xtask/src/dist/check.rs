@@ -4,7 +4,7 @@
 //! that ends, however it ends, nothing is mounted and nothing runs.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
@@ -39,6 +39,7 @@ pub(super) fn check(release: &Release) -> Result<bool> {
     }
     let sums = ["--check", "--quiet", "SHA256SUMS"];
     run_well(Command::new("sha256sum").args(sums).current_dir(&release.folder), None)?;
+    timed("release build", || build_release(release)).0?;
     let mut lintian = Command::new("lintian");
     lintian.args(["--fail-on", "error", "--show-overrides", "--allow-root", &names[0]]);
     let lintian = timed("lintian", || run_well(lintian.current_dir(&release.folder), None)).0;
@@ -77,16 +78,31 @@ fn inside(root: &Path, names: &[String]) -> Command {
     command
 }
 
+/// Builds what the records are compared with. The commit is part of a record.
+fn build_release(release: &Release) -> Result<()> {
+    let build = ["build", "--release", "--locked", "--package", "trimbench"];
+    run_well(&mut release.repository.command("cargo", &build), None)?;
+    let commit = |program: PathBuf| {
+        let version = output(Command::new(program).arg("--version"))?;
+        Ok::<_, anyhow::Error>(version.lines().nth(1).unwrap_or_default().to_owned())
+    };
+    let (ours, theirs) =
+        (commit(release_program(release))?, commit(release.program(release.platform))?);
+    ensure!(ours == theirs, "this is {ours}, the release is {theirs}: run `cargo xtask dist`");
+    Ok(())
+}
+
+fn release_program(release: &Release) -> PathBuf {
+    release.repository.target().join("release/trimbench")
+}
+
 /// Compares the records with those of the program of `cargo build --release`.
 fn records_are_same(release: &Release, root: &Path) -> Result<bool> {
-    let repository = release.repository;
-    let build = ["build", "--release", "--locked", "--package", "trimbench"];
-    run_well(&mut repository.command("cargo", &build), None)?;
     let records = root.join("tmp/records");
     let mut all_same = true;
     for (number, arguments) in (1..).zip(RUNS) {
         let folder = records.join(format!("release-{number}"));
-        let mut command = Command::new(repository.target().join("release/trimbench"));
+        let mut command = Command::new(release_program(release));
         command.arg("run").args(arguments.split_whitespace()).args(["--seed", "1", "--output"]);
         run_well(command.arg(&folder).stdout(Stdio::null()).stderr(Stdio::null()), None)?;
         let ours = fs::read(folder.join("run.json")).context("read a record")?;

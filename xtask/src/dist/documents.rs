@@ -23,12 +23,7 @@ const BILL: &str = "bill-of-materials-of-dist";
 /// Writes them all, and the program beside them.
 pub(super) fn write(release: &Release) -> Result<()> {
     let contents = release.contents();
-    if contents.exists() {
-        fs::remove_dir_all(&contents)?;
-    }
-    for folder in ["man", "completions"] {
-        fs::create_dir_all(contents.join(folder))?;
-    }
+    emptied(&contents, &["man", "completions"])?;
     fs::copy(release.program(release.platform), contents.join("trimbench"))?;
     for name in COPIED {
         fs::copy(release.repository.root().join(name), contents.join(name))?;
@@ -104,28 +99,38 @@ fn without_root(text: &str, root: &Path) -> String {
     text.replace(&format!("{}/", root.display()), "")
 }
 
-/// What the Debian package has and the archive has not.
+/// What the Debian package has in place of files of the archive, or in addition to them: it wants
+/// documents compressed, and cargo-deb does not compress what it finds among cargo's products.
 fn write_debian(release: &Release) -> Result<()> {
-    let folder = release.products(release.platform).join("debian");
-    fs::create_dir_all(&folder)?;
+    let (contents, folder) =
+        (release.contents(), release.products(release.platform).join("debian"));
+    emptied(&folder, &["man"])?;
+    for page in fs::read_dir(contents.join("man"))? {
+        let page = page?;
+        fs::copy(page.path(), folder.join("man").join(page.file_name()))?;
+    }
+    fs::copy(contents.join(THIRD_PARTY), folder.join(THIRD_PARTY))?;
+    fs::copy(contents.join("CHANGELOG.md"), folder.join("changelog"))?;
     let manifest = release.repository.root().join("crates/trimbench/Cargo.toml");
     let manifest: toml::Table = toml::from_str(&fs::read_to_string(manifest)?)?;
     let maintainer = manifest["package"]["metadata"]["deb"]["maintainer"].as_str();
     let maintainer = maintainer.context("the Debian package has no maintainer")?;
-    let date = output(
-        Command::new("date")
-            .args(["--utc", "--rfc-email"])
-            .arg(format!("--date=@{}", release.epoch)),
-    )?;
+    let time = format!("--date=@{}", release.epoch);
+    let date = output(Command::new("date").args(["--utc", "--rfc-email", &time]))?;
     let changelog = format!(
         "trimbench ({VERSION}-1) unstable; urgency=medium\n\n  * Release {VERSION}: \
          /usr/share/doc/trimbench/changelog.gz.\n\n -- {maintainer}  {date}",
     );
     fs::write(folder.join("changelog.Debian"), changelog)?;
-    fs::copy(release.contents().join(THIRD_PARTY), folder.join(THIRD_PARTY))?;
-    let mut gzip = Command::new("gzip");
-    gzip.args(["-9nf", "changelog.Debian", THIRD_PARTY]);
-    run_well(gzip.current_dir(folder), None).map(drop)
+    run_well(Command::new("gzip").args(["--recursive", "-9n"]).arg(folder), None).map(drop)
+}
+
+/// Makes a folder with nothing in it but these empty folders.
+fn emptied(folder: &Path, inner: &[&str]) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("remove {}", folder.display()))?;
+    }
+    inner.iter().try_for_each(|name| Ok(fs::create_dir_all(folder.join(name))?))
 }
 
 #[cfg(test)]
