@@ -1,4 +1,5 @@
 //! Notes the commit that the program is built from, for the run record, and the platform.
+#![expect(clippy::disallowed_methods, reason = "cargo speaks to a build script by variables")]
 
 use std::env;
 use std::process::Command;
@@ -7,7 +8,8 @@ use std::process::Command;
 const VARIABLE: &str = "TRIMBENCH_COMMIT";
 
 fn main() {
-    let commit = env::var(VARIABLE).ok().or_else(commit).unwrap_or_else(|| "unknown".to_owned());
+    let named = env::var(VARIABLE).ok().filter(|commit| !commit.is_empty());
+    let commit = named.or_else(commit).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo:rustc-env={VARIABLE}={commit}");
     println!("cargo:rerun-if-env-changed={VARIABLE}");
     let target = env::var("TARGET").expect("cargo says what it builds for");

@@ -1,7 +1,7 @@
 //! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
 //!
 //! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
-//! [`vendor`], [`mod@bench`], [`compare_records`], [`evidence`]. The steps `soak`, `fuzz`,
+//! [`vendor`], [`mod@bench`], [`compare_records`], [`evidence`], [`dist`]. The steps `soak`, `fuzz`,
 //! `campaign` and `s0` are modules of the package `tests`, and so is what all share: child
 //! processes, steps with their times, and the repository.
 #![expect(
@@ -17,6 +17,7 @@
 pub mod bench;
 pub mod ci;
 pub mod compare_records;
+pub mod dist;
 pub mod docs;
 pub mod evidence;
 pub mod setup;

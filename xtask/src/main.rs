@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use tests::{Repository, acceptance, campaign, fuzz, process, s0, soak};
-use xtask::{bench, ci, compare_records, docs, evidence, setup, tidy, vendor, verify};
+use xtask::{bench, ci, compare_records, dist, docs, evidence, setup, tidy, vendor, verify};
 
 /// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
 #[derive(Debug, Parser)]
@@ -87,6 +87,8 @@ enum Step {
         #[arg(long)]
         first: bool,
     },
+    /// Write a release into `target/dist`: an archive, a Debian package, checksums
+    Dist(dist::DistOptions),
     /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
     Evidence(evidence::EvidenceOptions),
 }
@@ -138,6 +140,7 @@ fn run(step: Step) -> Result<bool> {
         Step::Fuzz(options) => fuzz::run(options),
         Step::CompareRecords(options) => compare_records::run(&repository, &options),
         Step::Campaign(options) => campaign::run(&repository, &options),
+        Step::Dist(options) => dist::run(&repository, &options),
         Step::Evidence(options) => evidence::run(&repository, &options),
     }
 }

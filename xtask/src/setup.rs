@@ -27,10 +27,13 @@ pub enum Extra {
 
 /// A program, the Debian package that brings it, and what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Tool {
-    program: &'static str,
-    package: &'static str,
-    purpose: &'static str,
+pub struct Tool {
+    /// Its name, or its absolute path.
+    pub program: &'static str,
+    /// The package's name.
+    pub package: &'static str,
+    /// The end of a sentence: needed for what.
+    pub purpose: &'static str,
 }
 
 const FOR_TESTS: [Tool; 13] = [
@@ -69,13 +72,9 @@ const ALSO_IN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 /// Installs what is missing, when root and apt-get are there; else says what is missing.
 pub fn run(repository: &Repository, extra: Option<Extra>) -> Result<()> {
     let wanted = wanted(extra);
-    let mut absent = missing(&wanted, is_there);
-    if !absent.is_empty() && can_install() {
-        install(&packages(&absent))?;
-        absent = missing(&wanted, is_there);
-    }
+    let absent = install_missing(&wanted)?;
     for tool in &absent {
-        println!("setup: missing: {}", describe(*tool));
+        println!("setup: missing: {tool}");
     }
     if absent.is_empty() {
         println!("setup: all {} programs are there", wanted.len());
@@ -89,6 +88,16 @@ pub fn run(repository: &Repository, extra: Option<Extra>) -> Result<()> {
         build_before(repository, None)?;
     }
     Ok(())
+}
+
+/// Installs which of these are missing, where that is possible; describes what is missing then.
+pub fn install_missing(wanted: &[Tool]) -> Result<Vec<String>> {
+    let mut absent = missing(wanted, is_there);
+    if !absent.is_empty() && can_install() {
+        install(&packages(&absent))?;
+        absent = missing(wanted, is_there);
+    }
+    Ok(absent.into_iter().map(describe).collect())
 }
 
 fn can_install() -> bool {
