@@ -48,8 +48,19 @@ pub(crate) fn registration(shell: Shell) -> String {
     let mut script = Vec::new();
     let written = shell.write_registration(VARIABLE, NAME, NAME, NAME, &mut script);
     written.expect("memory takes all that is written");
-    String::from_utf8_lossy(&script).into_owned()
+    String::from_utf8_lossy(&script).replace(ZSH_SOURCED, ZSH_LOADED)
 }
+
+/// The end of zsh's script, which is right where it is sourced. Where it is a function on `fpath`,
+/// as in the package, it has to complete itself when it is called first.
+const ZSH_SOURCED: &str = "\ncompdef _clap_dynamic_completer_trimbench trimbench\n";
+const ZSH_LOADED: &str = "
+if [ \"$funcstack[1]\" = _trimbench ]; then
+    _clap_dynamic_completer_trimbench \"$@\"
+else
+    compdef _clap_dynamic_completer_trimbench trimbench
+fi
+";
 
 /// Bash, whose words end at `:` and `=`: they are put together again.
 struct WholeWords;

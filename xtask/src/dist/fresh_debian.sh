@@ -52,20 +52,31 @@ pages() {
     done
 }
 
+# bash_completes LINE WORD...: the line, and its words as bash breaks them.
 bash_completes() {
+    local line=$1
+    shift
     set +u
     . /usr/share/bash-completion/bash_completion
     _comp_load trimbench || return 1
     local function
     function=$(complete -p trimbench | sed 's/.* -F \([^ ]*\) .*/\1/')
-    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE=$line
+    compopt() { :; }
     "$function" trimbench "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
     printf '%s\n' "${COMPREPLY[@]}"
 }
 
-zsh_loads() {
-    zsh -fc 'autoload -Uz compinit && compinit -D && autoload -Uz +X _trimbench &&
-        print "$_comps[trimbench] has $#functions[_trimbench]"'
+# The words as zsh has them; what it would describe is printed.
+zsh_completes() {
+    zsh -fc 'autoload -Uz compinit && compinit -u -D
+        _describe() { print -rl -- ${(P)@[-1]} }
+        words=("$@") CURRENT=$#
+        _trimbench' zsh "$@"
+}
+
+fish_completes() {
+    fish --command "complete -C '$1'"
 }
 
 run_program() {
@@ -100,11 +111,20 @@ check "it is static" 'statically linked' ldd /usr/bin/trimbench
 check "every man page is without warnings, and knows only others that are there" '' pages
 check "man trimbench" 'trimbench-what-if\(1\)' man trimbench
 check "man trimbench-trace-stat" 'trimbench-trace-stat +- +Print' man trimbench-trace-stat
-check "bash completes a command" '^what-if$' bash_completes trimbench what
-check "bash completes a command of trace" '^record$' bash_completes trimbench trace re
-check "zsh loads the completion" '^_trimbench has [0-9]{3}' zsh_loads
-check "fish completes a command of trace" '^record[[:space:]]' \
-    fish --command 'complete -C "trimbench trace re"'
+check "bash completes a method" '^delete-stall$' \
+    bash_completes "trimbench run delete-s" trimbench run delete-s
+check "bash completes a profile" '^like-rc100$' \
+    bash_completes "trimbench run -t sim:like-rc" trimbench run -t sim : like-rc
+check "bash completes an option" '^patience=$' \
+    bash_completes "trimbench run --set patie" trimbench run --set patie
+check "bash completes a command of trace" '^record$' \
+    bash_completes "trimbench trace re" trimbench trace re
+check "zsh completes a method" '^delete-stall' zsh_completes trimbench run delete-s
+check "zsh completes a profile" '^sim.:like-rc100' zsh_completes trimbench run -t sim:like-rc
+check "zsh completes an option" '^patience=' zsh_completes trimbench run --set patie
+check "fish completes a method" '^delete-stall' fish_completes "trimbench run delete-s"
+check "fish completes a profile" '^sim:like-rc100' fish_completes "trimbench run -t sim:like-rc"
+check "fish completes an option" '^patience=' fish_completes "trimbench run --set patie"
 check "the package's program measures" 'run.json|records' run_program trimbench package "$@"
 check "the archive unpacks" 'LICENSE-MIT' tar --extract --verbose --gzip --file "$archive"
 check "the archive's program measures" 'run.json|records' \

@@ -57,4 +57,5 @@ fn every_shell_has_a_script_that_asks_the_program() {
         let script = registration(shell);
         assert!(script.contains(VARIABLE) && script.contains(NAME), "{shell}: {script}");
     }
+    assert!(registration(Shell::Zsh).ends_with(ZSH_LOADED), "its end is another one");
 }
