@@ -105,7 +105,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     target(
         "run ./nowhere",
         "`./nowhere` does not exist",
-        "name an emulated drive (`sim:NAME`), a directory, ",
+        "name a directory, a block device or an image file that exists, ",
     ),
     usage(
         "run --capacity 1G",
