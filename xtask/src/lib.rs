@@ -1,8 +1,8 @@
 //! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
 //!
 //! Each module is one step: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`docs`],
-//! [`vendor`], [`mod@bench`], [`compare_records`], [`evidence`], [`dist`]. The steps `soak`, `fuzz`,
-//! `campaign` and `s0` are modules of the package `tests`, and so is what all share: child
+//! [`vendor`], [`mod@bench`], [`compare_records`], [`evidence`], [`dist`]. The steps `soak`,
+//! `fuzz`, `campaign` and `s0` are modules of the package `tests`, and so is what all share: child
 //! processes, steps with their times, and the repository.
 #![expect(
     clippy::print_stdout,

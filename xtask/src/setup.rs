@@ -27,13 +27,13 @@ pub enum Extra {
 
 /// A program, the Debian package that brings it, and what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tool {
+pub(crate) struct Tool {
     /// Its name, or its absolute path.
-    pub program: &'static str,
+    pub(crate) program: &'static str,
     /// The package's name.
-    pub package: &'static str,
+    pub(crate) package: &'static str,
     /// The end of a sentence: needed for what.
-    pub purpose: &'static str,
+    pub(crate) purpose: &'static str,
 }
 
 const FOR_TESTS: [Tool; 13] = [
@@ -91,7 +91,7 @@ pub fn run(repository: &Repository, extra: Option<Extra>) -> Result<()> {
 }
 
 /// Installs which of these are missing, where that is possible; describes what is missing then.
-pub fn install_missing(wanted: &[Tool]) -> Result<Vec<String>> {
+pub(crate) fn install_missing(wanted: &[Tool]) -> Result<Vec<String>> {
     let mut absent = missing(wanted, is_there);
     if !absent.is_empty() && can_install() {
         install(&packages(&absent))?;

@@ -2,7 +2,8 @@ use super::{commands, without_root};
 
 #[test]
 fn commands_are_those_that_a_page_refers_to_as_its_own() {
-    let page = "trimbench\\-trace\\-stat(1)\nprint(1)\ntrimbench\\-what\\-if(1)\ntrimbench\\-x (1)";
+    let page =
+        "trimbench\\-trace\\-stat(1)\nprint(1)\ntrimbench\\-what\\-if(1)\nsee trimbench\\-x(1)";
     assert_eq!(commands(page, "trimbench"), ["trace-stat", "what-if"]);
     assert_eq!(commands(page, "trimbench-trace"), ["stat"]);
     assert!(commands(page, "trimbench-trace-stat").is_empty());
