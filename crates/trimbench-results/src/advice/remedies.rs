@@ -58,8 +58,8 @@ fn below_granularity(facts: &Facts<'_>) -> Option<String> {
     let (smallest, granularity) = too_small.max_by_key(|(_, granularity)| *granularity)?;
     Some(format!(
         "freed extents of {smallest} are smaller than the drive's discard granularity, \
-         {granularity}: it acts on such a discard only where neighbours are freed with it; `fstrim` \
-         reaches the space when they are free, too"
+         {granularity}: it acts on such a discard only where neighbours are freed with it; \
+         `fstrim` reaches the space when they are free, too"
     ))
 }
 
@@ -70,8 +70,8 @@ fn zeroes_promised(facts: &Facts<'_>) -> Option<String> {
         || facts.all_sessions().any(|(_, session)| in_steps(session));
     is_broken.then(|| {
         "under md RAID 4, 5 or 6 such a drive can corrupt data if TRIM is passed on to it: parity \
-         is computed from what its blocks read as. Leave `raid456.devices_handle_discard_safely` at \
-         `N`, the default"
+         is computed from what its blocks read as. Leave \
+         `raid456.devices_handle_discard_safely` at `N`, the default"
             .to_owned()
     })
 }
