@@ -47,6 +47,8 @@ pub use series::Series;
 
 /// The version of the record's format. Raised when a reader of the old format would misread it.
 pub const SCHEMA: u32 = 3;
+/// How every report marks what supports nothing.
+const INVALID: &str = "INVALID";
 /// What every report says of a session that ended early.
 pub const NOT_FINISHED: &str = "not finished";
 /// The same of one that was only planned.
@@ -363,8 +365,9 @@ impl Session {
         add_caveat(&mut self.caveats, Some(caveat));
     }
 
-    /// Puts what invalidates a step on every figure that is computed from it: a figure is as valid
-    /// as the least valid of its steps. Nobody else looks at the caveats of steps.
+    /// Puts what invalidates the session, or a step, on every figure that is computed from it: a
+    /// figure is as valid as the least valid of its steps. Nobody else looks at the caveats of
+    /// steps.
     pub fn carry_caveats(&mut self) {
         let invalidates = |id: &&String| Caveat::from_id(id).is_some_and(Caveat::invalidates);
         let invalid = self.steps.iter().filter_map(|step| {
@@ -381,6 +384,7 @@ impl Session {
                     add_ids(&mut figure.caveats, ids.iter().copied());
                 }
             }
+            add_ids(&mut figure.caveats, self.caveats.iter().filter(invalidates));
         }
     }
 
@@ -521,9 +525,12 @@ impl Figure {
         Self { verdict: verdict.into(), ..self }
     }
 
-    /// Its verdict, in words.
+    /// Its verdict, in words; that of an invalid figure is marked, because it supports nothing.
     pub fn words(&self) -> Option<String> {
-        self.verdict.as_ref().map(Verdict::to_string)
+        let words = self.verdict.as_ref()?.to_string();
+        let is_marked =
+            words.get(..INVALID.len()).is_some_and(|it| it.eq_ignore_ascii_case(INVALID));
+        Some(if self.is_valid() || is_marked { words } else { format!("{INVALID}: {words}") })
     }
 
     /// Adds a caveat, once; nothing for `None`.

@@ -29,6 +29,8 @@ pub enum Role {
     TrimAtRestPerGb,
     /// The longest time until a drive was back at its pace after a TRIM, s.
     SettlingTime,
+    /// The most time at the pace without TRIM that was lost after one, s.
+    SettlingLost,
     /// The lowest pace after a TRIM, as a share of that without.
     SettlingPace,
     /// How long one TRIM takes, ms.

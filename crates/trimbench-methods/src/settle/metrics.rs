@@ -23,7 +23,8 @@ pub(super) const LOST: Metric = Metric::new(
     "most time at the reference's pace that was lost after a TRIM",
     "s",
     Lower,
-);
+)
+.of_role(Role::SettlingLost);
 pub(super) const TRIM: Metric =
     Metric::new("settle-trim", "longest TRIM, until it was acknowledged", "s", Lower);
 pub(super) const TWIN: Metric = Metric::new(

@@ -235,8 +235,7 @@ fn observations(figure: &Figure) -> Markup {
 fn verdict(figure: &Figure) -> Markup {
     let noise = is_noise(figure);
     html! {
-        @if let Some(verdict) = &figure.verdict {
-            @let words = verdict.to_string();
+        @if let Some(words) = figure.words() {
             @if noise { mark.noise { (code(&words)) } } @else { (code(&words)) }
         }
     }

@@ -336,7 +336,9 @@ fn storm(facts: &Facts<'_>) -> Option<Sign> {
 }
 
 /// Whether a job runs at less than half its pace after a TRIM, for longer than a pause that
-/// interrupts a thought. Only above: TRIMs that settle at once may still block.
+/// interrupts a thought. Only above: TRIMs that settle at once may still block. A pace may fall and
+/// rise for long without much being lost, so that the time counts only as far as twice what was
+/// lost, which is how long half the pace loses as much.
 fn settling(facts: &Facts<'_>) -> Option<Sign> {
     let time = facts.worst(&Role::SettlingTime)?;
     let pace = facts.worst(&Role::SettlingPace)?;
@@ -345,10 +347,17 @@ fn settling(facts: &Facts<'_>) -> Option<Sign> {
         time.shown(),
         pace.quantity()
     );
-    let side = Side::of_single(time.value(), STORM_STALL_S);
+    let lost = facts.worst(&Role::SettlingLost);
+    let at_half = lost.map_or(f64::INFINITY, |lost| 2.0 * lost.value());
+    let side = Side::of_single(time.value().min(at_half), STORM_STALL_S);
+    let text = lost.map_or_else(
+        || text.clone(),
+        |lost| format!("{text}; {} at its pace are lost", lost.shown()),
+    );
     let short = format!("slower for {} after a TRIM", time.shown());
     let is_felt = side != Side::Below && pace.value() < 0.5;
-    is_felt.then(|| (side, Reason::new(text, &[time, pace]).in_short(short)))
+    let figures: Vec<Found<'_>> = [time, pace].into_iter().chain(lost).collect();
+    is_felt.then(|| (side, Reason::new(text, &figures).in_short(short)))
 }
 
 /// Whether a trace completes fewer writes with its TRIMs, even in its best window.

@@ -160,6 +160,13 @@ fn costs((each_gb, each_trim): (f64, f64)) -> Session {
     with(sweep(16.0, [0.3, 30.0, 60.0], 0.04), figures)
 }
 
+/// The same with so much time lost after a TRIM, in its last session.
+fn losing(mut sessions: Vec<Session>, lost_s: f64) -> Vec<Session> {
+    let last = sessions.pop().expect("it settles");
+    sessions.push(with(last, vec![figure("settle-lost", lost_s, "s")]));
+    sessions
+}
+
 /// Where all settings were simulated, by `policy`: what follows.
 fn simulated() -> Vec<(&'static str, Vec<Session>)> {
     let quick = || settings((7.0, 1.1), (7.0, 1.1), 1.4, (1.0, 2.0));
@@ -470,6 +477,9 @@ fn each_limit_decides_at_its_edge() {
         (close, settle(STORM_STALL_S * CLOSE_SINGLE, 0.4)),
         (close, settle(9.0, 0.5)),
         (slow, settle(STORM_STALL_S * CLOSE_SINGLE * more, 0.5 * less)),
+        // Slower at times for long, and not much is lost by it.
+        (slow, losing(settle(9.0, 0.2), STORM_STALL_S * CLOSE_SINGLE / 2.0 * more)),
+        (close, losing(settle(9.0, 0.2), STORM_STALL_S * CLOSE_SINGLE / 2.0)),
         (close, vec![sweep(16.0, [1.0, 20.0, 21.0], most)]),
         (slow, vec![sweep(16.0, [1.0, 20.0, 21.0], most * more)]),
         // So long a wait is not TRIM's, where a TRIM is short.

@@ -110,6 +110,7 @@ pub(crate) fn role(method: &str, id: &str) -> Option<Role> {
         ("idle-trim", "idle-trim") => Role::TrimAtRestPerGb,
         ("settle", "settle") => Role::SettlingTime,
         ("settle", "settle-slowest") => Role::SettlingPace,
+        ("settle", "settle-lost") => Role::SettlingLost,
         ("postmark", "total-duration-diff-buffered") => Role::DurationAdded { buffered: true },
         ("postmark", "total-duration-diff-unbuffered") => Role::DurationAdded { buffered: false },
         ("delete-storm", "second-stall") => Role::StallAfterDeletion,

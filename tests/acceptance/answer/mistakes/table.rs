@@ -96,7 +96,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     right("list methods --json", "[ { \"id\": \"delete-stall\""),
     right("run dir --dry-run", "delete-stall (quick) on $SCENE/dir"),
     right("run delete-stall ./dir --dry-run", "delete-stall (quick) on $SCENE/dir"),
-    right("run sim:vendor2 --dry-run", "delete-stall (quick) on vendor2"),
+    right("run sim:vendor2 --dry-run", "delete-stall (quick) on sim:vendor2"),
     right(
         "run trim-sweep disk.img --destroy disk.img --dry-run",
         "destroys everything on it purge",
@@ -120,7 +120,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     ),
     usage(
         "report run --deletes 1GiB --compat 1.51",
-        "`--compat` and `--deletes` exclude each other",
+        "`--deletes` and `--compat` exclude each other",
         "",
     ),
     usage(
@@ -334,7 +334,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     ),
     usage(
         "run --resume run delete-stall",
-        "`--resume` and METHOD exclude each other",
+        "`--resume` and METHOD|TARGET exclude each other",
         "an interrupted run continues with the plan and the seed of its record",
     ),
     usage(
