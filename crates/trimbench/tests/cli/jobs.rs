@@ -98,15 +98,14 @@ fn bash_completes_methods_profiles_and_options() {
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
         let last = words.len() - 1;
         let call = format!(
-            "compopt() {{ :; }}; source ./script; COMP_LINE='{line}'; COMP_WORDS=({}); \
-             COMP_CWORD={last}; _trimbench trimbench '{}' ''; printf '%s|' \"${{COMPREPLY[@]}}\"",
+            "PATH='{}':$PATH; compopt() {{ :; }}; source ./script; COMP_LINE='{line}'; \
+             COMP_WORDS=({}); COMP_CWORD={last}; _trimbench trimbench '{}' ''; printf '%s|' \"${{COMPREPLY[@]}}\"",
+            program.display(),
             quoted.join(" "),
             words[last]
         );
-        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
         let bash = Command::new("bash")
             .args(["--norc", "-c", &call])
-            .env("PATH", path)
             .current_dir(folder.path())
             .output()
             .unwrap();
