@@ -18,10 +18,8 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::report::Exports;
 use crate::run::{TargetBusy, fresh_record, program, run as run_plan};
-use crate::store::{Host, SessionTime, Store};
+use crate::store::{Host, RUNS, SessionTime, Store};
 
-/// Where runs go without `--output`.
-pub(crate) const RUNS: &str = "trimbench-runs";
 /// Nearer to a limit than this share, a figure is also said in full.
 const NEAR: f64 = 0.01;
 

@@ -17,11 +17,10 @@ use trimbench_results::cards::cards;
 use trimbench_results::{DriveOrder, Outcome, RunRecord, advice};
 
 use crate::args::{OutputFormat, ReportArgs, RunArgs};
-use crate::commands::RUNS;
 use crate::failure::Failure;
 use crate::files::{Destination, Rules, is_ours};
 use crate::output::{Printed, data, error_line, joined, note, record_json, style};
-use crate::store::{PAGE, RECORD, Store};
+use crate::store::{PAGE, RECORD, RUNS, Store};
 
 /// `trimbench report`.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {

@@ -25,6 +25,8 @@ use crate::output::error_line;
 #[cfg(test)]
 mod tests;
 
+/// Where runs go without `--output`.
+pub(crate) const RUNS: &str = "trimbench-runs";
 /// The record's file.
 pub(crate) const RECORD: &str = "run.json";
 /// The steps of a session on a real target that goes on.

@@ -99,7 +99,8 @@ fn bash_completes_methods_profiles_and_options() {
         let last = words.len() - 1;
         let call = format!(
             "PATH='{}':$PATH; compopt() {{ :; }}; source ./script; COMP_LINE='{line}'; \
-             COMP_WORDS=({}); COMP_CWORD={last}; _trimbench trimbench '{}' ''; printf '%s|' \"${{COMPREPLY[@]}}\"",
+             COMP_WORDS=({}); COMP_CWORD={last}; _trimbench trimbench '{}' ''; \
+             printf '%s|' \"${{COMPREPLY[@]}}\"",
             program.display(),
             quoted.join(" "),
             words[last]
