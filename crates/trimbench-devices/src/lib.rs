@@ -26,6 +26,7 @@ pub use error::TargetError;
 pub use modelled::pool::{ModelledPools, PoolSpec};
 pub use modelled::{ModelledFilesystems, ModelledSpec};
 pub use opened::{OpenTarget, Opening, Watch};
+pub use options::EMULATED;
 pub use real::RealSpec;
 pub use scratch::ScratchSpec;
 pub use spec::{TargetSpec, target_prefixes};

@@ -6,7 +6,7 @@ use trimbench_core::settings::{Setting, SettingError, Values};
 use trimbench_linux::FilesystemKind;
 
 /// What marks an emulated drive.
-pub(crate) const EMULATED: &str = "sim:";
+pub const EMULATED: &str = "sim:";
 pub(crate) const FILESYSTEMS: [&str; 8] = {
     let [a, b, c, d] = FilesystemKind::ALL;
     let [e, f, g, h] = POOLS;

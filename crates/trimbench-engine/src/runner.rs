@@ -199,7 +199,7 @@ pub enum RunError {
         /// How long it was waited.
         limit: Nanos,
     },
-    /// More commands wait than memory is spent on.
+    /// More commands wait than a run keeps in memory.
     #[error(
         "{outstanding} commands wait for the target, which does not serve the load: lower its rate"
     )]
@@ -217,9 +217,9 @@ pub enum RunError {
     },
 }
 
-/// So many commands may wait at the most, where an open loop issues more than its target serves:
-/// eight seconds of the highest rate that methods offer. With what a model keeps of each they take
-/// some GB.
+/// The most commands that may wait where an open loop issues more than its target serves: eight
+/// seconds of the highest rate that methods offer. With what a model keeps of each they take some
+/// GB.
 const WAITING_MAX: usize = if cfg!(test) { 1_000 } else { 8_000_000 };
 
 /// A command on its way.

@@ -369,6 +369,12 @@ impl RunArgs {
         self.words.iter().filter(|word| is_target(word)).chain(&self.named).cloned().collect()
     }
 
+    /// What is set of methods, by `--set` and by `--deletes`.
+    pub(crate) fn settings(&self) -> Vec<OsString> {
+        let deletes = self.deletes.map(|size| OsString::from(format!("deletes={size}")));
+        self.set.iter().cloned().chain(deletes).collect()
+    }
+
     /// Takes the methods of a job file instead.
     pub(crate) fn set_methods(&mut self, methods: Vec<String>) {
         self.words = methods.into_iter().map(OsString::from).collect();

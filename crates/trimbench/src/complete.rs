@@ -14,7 +14,7 @@ use clap_complete::engine::{
 use clap_complete::env::{Bash, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 use clap_complete::{CompleteEnv, Shell};
 use trimbench_core::settings::PRESETS;
-use trimbench_devices::{profile_keys, target_prefixes};
+use trimbench_devices::{EMULATED, profile_keys, target_prefixes};
 use trimbench_engine::MethodInfo;
 use trimbench_methods::METHODS;
 use trimbench_ssd::{BUILT_IN, Profile};
@@ -27,8 +27,6 @@ mod tests;
 /// In whose presence the program completes a command line, for the shell that it names.
 const VARIABLE: &str = "TRIMBENCH_COMPLETE";
 const NAME: &str = "trimbench";
-/// What an emulated drive is called by, behind the filesystem if there is one.
-const EMULATED: &str = "sim:";
 
 /// Answers a shell, and ends then; does nothing where none asks.
 pub(crate) fn answer() {

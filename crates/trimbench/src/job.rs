@@ -67,8 +67,7 @@ pub(crate) fn described(args: &RunArgs, plan: &Plan) -> String {
     if !args.limits.is_empty() {
         let _ = writeln!(text, "limits = {}", list(&args.limits));
     }
-    let deletes = args.deletes.map(|size| format!("deletes={size}"));
-    let mut settings: Vec<String> = args.set.iter().map(to_text).chain(deletes).collect();
+    let mut settings: Vec<String> = args.settings().iter().map(to_text).collect();
     if !settings.is_empty() {
         text.push_str("\n[settings]\n");
         settings.sort();

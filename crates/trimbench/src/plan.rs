@@ -93,9 +93,7 @@ impl Plan {
     pub(crate) fn new(args: &RunArgs) -> Result<Self, Failure> {
         let preset = preset(&args.preset)?;
         let methods = methods(&args.methods())?;
-        let deletes = args.deletes.map(|size| OsString::from(format!("{DELETES}={size}")));
-        let set: Vec<OsString> = args.set.iter().cloned().chain(deletes).collect();
-        let set = settings(&set, &methods)?;
+        let set = settings(&args.settings(), &methods)?;
         let sessions = if args.targets().is_empty() {
             on_default_targets(args, &methods, preset, &set)?
         } else {

@@ -80,20 +80,13 @@ impl Side {
 
 type Sign = (Side, Reason);
 
-impl Side {
-    /// The side for the deletion that is asked about, where others were measured: larger ones cost
-    /// no less, and smaller ones no more.
-    fn asked(self, deletions: Option<Deletions>) -> Self {
-        let order = deletions.map_or(Ordering::Equal, |it| it.stated.cmp(&it.largest));
-        match (self, order) {
-            (Self::Below | Self::Close, Ordering::Greater)
-            | (Self::Above | Self::Close, Ordering::Less) => Self::Unclear,
-            (side, _) => side,
-        }
-    }
-}
-
 impl Cost {
+    /// The question that the fact answers.
+    pub(super) fn question(&self) -> String {
+        let of = |size| format!("the cost of deletions of up to {size} is noticeable");
+        self.size.map_or_else(|| "its cost is noticeable".to_owned(), of)
+    }
+
     pub(super) fn of(facts: &Facts<'_>, simulated: Option<&Simulated<'_>>) -> Self {
         let (mut deletions, mut stated) = (Vec::new(), None);
         for it in facts.sessions() {
@@ -143,14 +136,6 @@ impl Cost {
                 Self { large, ..alone(Fact::new(measured.known, because)) }
             }
         }
-    }
-}
-
-impl Cost {
-    /// The question that the fact answers.
-    pub(super) fn question(&self) -> String {
-        let of = |size| format!("the cost of deletions of up to {size} is noticeable");
-        self.size.map_or_else(|| "its cost is noticeable".to_owned(), of)
     }
 }
 
@@ -208,9 +193,10 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     };
     let deletions = Facts::deletions(it.1);
     let of = deletions.map_or_else(String::new, |it| format!(" of up to {}", it.largest));
-    let (asked, other) = (side.asked(deletions), asked_about(deletions));
+    let (asked, other) = asked(side, deletions);
     let text = format!(
-        "after a deletion{of}, 99.9 % of the accesses took at most {}, after a placebo {}: {} {}{}",
+        "after a deletion{of}, 99.9 % of the accesses took at most {}, after a placebo {}: {} \
+         {}{other}",
         tail.shown(),
         placebo.shown(),
         match side {
@@ -219,19 +205,23 @@ fn tail<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
             Side::Unclear => "what TRIM adds is not resolved at the limit of",
             Side::Above => "above the limit of",
         },
-        quantity(LONG_TRIM_S, "s"),
-        if asked == side { String::new() } else { other }
+        quantity(LONG_TRIM_S, "s")
     );
     let short = format!("p99.9 at deletions {}, else {}", tail.quantity(), placebo.quantity());
     Some((asked, Reason::new(text, &[tail, placebo]).in_short(short)))
 }
 
-/// That deletions of the size that is asked about were not measured.
-fn asked_about(deletions: Option<Deletions>) -> String {
-    deletions.map_or_else(String::new, |Deletions { largest, stated }| {
-        let than = if stated > largest { "larger" } else { "smaller" };
-        format!("; no {than} deletion was measured, and one of {stated} is asked about")
-    })
+/// The side for the deletion that is asked about, where others were measured, and what is then
+/// said: larger ones cost no less, and smaller ones no more.
+fn asked(side: Side, deletions: Option<Deletions>) -> (Side, String) {
+    let Some(Deletions { largest, stated }) = deletions else { return (side, String::new()) };
+    let than = match (side, stated.cmp(&largest)) {
+        (Side::Below | Side::Close, Ordering::Greater) => "larger",
+        (Side::Above | Side::Close, Ordering::Less) => "smaller",
+        _ => return (side, String::new()),
+    };
+    let said = format!("; no {than} deletion was measured, and one of {stated} is asked about");
+    (Side::Unclear, said)
 }
 
 /// The longest single response after a deletion: the limit is that of what people notice.
@@ -249,9 +239,7 @@ fn worst_response<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sig
         Side::Close => format!(": close to {WAIT_S} s, from which on a wait is felt"),
         _ => String::new(),
     };
-    let deletions = Facts::deletions(it.1);
-    let asked = side.asked(deletions);
-    let other = if asked == side { String::new() } else { asked_about(deletions) };
+    let (asked, other) = asked(side, Facts::deletions(it.1));
     let (title, shown) = (&worst.figure.title, worst.shown());
     let text = format!("{title}: {shown}{end}{other}");
     let figures: &[Found<'_>] = if side == Side::Below { &[worst] } else { &[worst, placebo] };
@@ -265,7 +253,7 @@ fn in_all<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
     let Deletions { largest, stated } = Facts::deletions(it.1)?;
     let gigabytes = stated.0 as f64 / 1e9;
     let from = if stated > largest {
-        format!(", if it goes on as it does up to {largest}")
+        format!(", extrapolated from deletions of up to {largest}")
     } else {
         String::new()
     };

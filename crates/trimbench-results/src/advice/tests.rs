@@ -324,7 +324,10 @@ fn a_deletion_is_judged_by_the_size_that_is_asked_about() {
     let card = about(16);
     assert_eq!(card.action, Action::WeeklyFstrim, "{card:#?}");
     assert_eq!(card.deciding, "a deletion of 16GiB delays others by 1.80 s in all");
-    assert!(card.because[0].text.ends_with(", if it goes on as it does up to 1GiB"), "{card:#?}");
+    assert!(
+        card.because[0].text.ends_with(", extrapolated from deletions of up to 1GiB"),
+        "{card:#?}"
+    );
     assert_eq!(question(&card), "the cost of deletions of up to 16GiB is noticeable");
     assert!(!ask_about(&mut record(vec![helps()]), Bytes::gib(1)), "it deletes nothing");
 }
