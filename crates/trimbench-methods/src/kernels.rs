@@ -71,7 +71,7 @@ impl Method for Kernels {
         let each = self.window.times(2) + self.rest.times(2);
         Demand {
             written: Bytes(churned.saturating_add(fills)),
-            time: churning + each.times(systems),
+            time: churning.saturating_add(each.times(systems)),
         }
     }
 

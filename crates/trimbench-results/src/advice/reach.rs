@@ -10,8 +10,10 @@ use crate::record::{Session, Step};
 use crate::role::Role;
 
 /// What steps count of the discards that a device received.
-const SEEN: [&str; 4] =
-    ["discarded_bytes_window", "discarded_bytes", "discard_bytes", "discard_count"];
+const SEEN: [&str; 5] =
+    ["discarded_bytes_window", TOTAL, "discarded_bytes", "discard_bytes", "discard_count"];
+/// The same of a deletion, with those that came after its window.
+const TOTAL: &str = "discarded_bytes_total";
 /// Filesystems that send discards long after a deletion: that none was seen within a window is no
 /// sign that none comes.
 const DEFERRING: [&str; 3] = ["btrfs", "zfs", "f2fs"];
@@ -72,13 +74,16 @@ fn is_seen(session: &Session) -> bool {
     session.steps.iter().any(counts) || sends && is_direct && takes
 }
 
-/// Whether files were deleted, and the device received no discard for any of them.
+/// Whether files were deleted, and the device received no discard for any of them. Steps of older
+/// records say so of discards, too, that came after the window.
 fn sent_none(session: &Session) -> bool {
     let none = Caveat::NoDiscard.id();
     let has = |ids: &[String]| ids.iter().any(|id| id == none);
+    let late = |step: &Step| step.metric(TOTAL).is_some_and(|bytes| bytes > 0.0);
     let deleted = |step: &&Step| step.kind == "delete";
     let mut deletions = session.steps.iter().filter(deleted).peekable();
-    has(&session.caveats) || deletions.peek().is_some() && deletions.all(|step| has(&step.caveats))
+    has(&session.caveats)
+        || deletions.peek().is_some() && deletions.all(|step| has(&step.caveats) && !late(step))
 }
 
 fn defers(session: &Session) -> bool {

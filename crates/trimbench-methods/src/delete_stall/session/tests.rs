@@ -188,9 +188,10 @@ fn space_that_the_filesystem_never_discards_holds_nothing_up() {
 }
 
 #[test]
-fn discards_that_come_after_the_window_are_waited_for() {
+fn discards_that_come_after_the_window_are_waited_for_and_not_called_none() {
     let late = found(Toy { shown_after: Nanos::from_secs(5), ..Toy::new() });
-    assert_eq!(with(&late, Caveat::NoDiscard), DELETIONS);
+    assert_eq!(with(&late, Caveat::DiscardsIncomplete), DELETIONS);
+    assert_eq!(with(&late, Caveat::NoDiscard), [""; 0]);
     for step in late.steps.iter().filter(|step| step.kind == "delete") {
         let (total, size) = (step.metrics["discarded_bytes_total"], step.parameters["size_bytes"]);
         assert!((total - size).abs() < 0.5, "{}: {total} of {size}", step.id);

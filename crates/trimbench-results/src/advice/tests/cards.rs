@@ -192,3 +192,17 @@ fn a_filesystem_that_is_mounted_without_discard_has_no_answer_and_says_why() {
         assert_ne!(on(options).deciding, card.deciding, "{options}");
     }
 }
+
+#[test]
+fn discards_that_came_after_the_window_accuse_no_layer() {
+    let with = |total: f64| {
+        let mut step = Step::new("delete-0", "delete");
+        step.caveat(Caveat::NoDiscard);
+        step.measure("discarded_bytes_total", total);
+        let mut it = quiet();
+        it.steps = vec![step];
+        advice(&[it]).action
+    };
+    assert_eq!(with(0.0), Action::TrimDoesNotReach);
+    assert_ne!(with(1e9), Action::TrimDoesNotReach);
+}
