@@ -4,19 +4,19 @@
 //! The kernel's requests are seen at the block layer's tracepoints, the model's where its device
 //! gets them. Depth is what is issued and not completed.
 
+mod compared;
 mod kernel;
 mod model;
 
 use std::collections::{HashMap, VecDeque};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use trimbench_core::{Bytes, Issuer, Nanos};
 use trimbench_fs::{FsKind, Journaling};
 
-use crate::tracepoints::{Kind, events};
+use crate::tracepoints::{Kind, Trace, TraceEvent};
 
-pub use kernel::{by_kernel, fsync_by_kernel};
-pub use model::{by_model, fsync_by_model};
+pub use compared::{compare, compare_fsync};
 
 /// One thing that a filesystem, or a program on a device, is made to do.
 #[derive(Clone, Copy, Debug)]
@@ -58,30 +58,26 @@ pub enum DiscardAction {
 
 /// What the device was sent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SeenDiscards {
+struct SeenRequests {
     /// When each was issued and completed, in nanoseconds, and its bytes.
-    pub requests: Vec<(u64, u64, u64)>,
+    requests: Vec<(u64, u64, u64)>,
     /// Who issued most of them, by the name of the task; of a model its issuer.
-    pub sender: String,
+    sender: String,
 }
 
-impl SeenDiscards {
-    /// The discards of a trace that [`by_kernel`] or [`fsync_by_kernel`] kept.
-    pub fn of_trace(trace: &str) -> Result<Self> {
-        Self::of_requests(trace, true)
+impl SeenRequests {
+    /// The discards that a trace has recorded, and the reads, writes and flushes.
+    fn of_trace(trace: &Trace) -> Result<[Self; 2]> {
+        let (mut events, lost) = trace.recorded()?;
+        ensure!(lost == 0, "{lost} events of the trace were lost");
+        events.sort_by_key(|event| event.at);
+        let parts: (Vec<_>, Vec<_>) = events.into_iter().partition(|event| event.is_discard);
+        Ok([parts.0, parts.1].map(Self::of_events))
     }
 
-    /// The reads, writes and flushes of such a trace.
-    pub fn others_of_trace(trace: &str) -> Result<Self> {
-        Self::of_requests(trace, false)
-    }
-
-    fn of_requests(trace: &str, discards: bool) -> Result<Self> {
+    fn of_events(events: Vec<TraceEvent>) -> Self {
         let mut open: HashMap<(u64, u64), VecDeque<(u64, String)>> = HashMap::new();
         let (mut requests, mut senders) = (Vec::new(), HashMap::<String, usize>::new());
-        let mut events = events(trace)?;
-        events.retain(|event| event.is_discard == discards);
-        events.sort_by_key(|event| event.at);
         for event in events {
             let place = (event.sector, event.sectors);
             if event.kind == Kind::Issue {
@@ -94,26 +90,19 @@ impl SeenDiscards {
         requests.sort_unstable();
         let sender = senders.into_iter().max_by_key(|(_, count)| *count);
         let sender = sender.map_or_else(String::new, |(task, _)| task);
-        Ok(Self { requests, sender })
+        Self { requests, sender }
     }
 
-    /// How many.
-    pub fn count(&self) -> u64 {
+    fn count(&self) -> u64 {
         self.requests.len() as u64
     }
 
-    /// Bytes.
-    pub fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.requests.iter().map(|(.., bytes)| bytes).sum()
     }
 
-    /// The longest one, in bytes.
-    pub fn longest(&self) -> u64 {
-        self.requests.iter().map(|(.., bytes)| *bytes).max().unwrap_or(0)
-    }
-
     /// The most that were under way at once.
-    pub fn deepest(&self) -> u64 {
+    fn deepest(&self) -> u64 {
         let mut depth = 0_i64;
         let deepest = self.changes().into_iter().map(|(_, change)| {
             depth += change;
@@ -123,13 +112,13 @@ impl SeenDiscards {
     }
 
     /// The mean number under way, from the first issue to the last completion.
-    pub fn mean_depth(&self) -> f64 {
+    fn mean_depth(&self) -> f64 {
         let under_way: u64 = self.requests.iter().map(|(from, to, _)| to - from).sum();
         under_way as f64 / (self.span().0 as f64).max(1.0)
     }
 
     /// The median time of those that nothing else was under way beside; `None` without any.
-    pub fn alone(&self) -> Option<Nanos> {
+    fn alone(&self) -> Option<Nanos> {
         let beside = |at: usize| {
             let (from, to, _) = self.requests[at];
             let others = self.requests.iter().enumerate().filter(|(other, _)| *other != at);
@@ -144,7 +133,7 @@ impl SeenDiscards {
 
     /// What a request takes on a device that does one after the other: the mean time from one
     /// completion to the next where several are under way, else the median.
-    pub fn service(&self) -> Nanos {
+    fn service(&self) -> Nanos {
         if self.deepest() > 1 {
             return Nanos(self.span().0 / self.count());
         }
@@ -171,7 +160,7 @@ impl SeenDiscards {
 
 impl DiscardCase {
     /// The filesystem; `None` for none.
-    pub fn kind(&self) -> Option<FsKind> {
+    fn kind(&self) -> Option<FsKind> {
         match self.issuer {
             Issuer::FstrimExt4 => Some(FsKind::Ext4),
             Issuer::FstrimXfs => Some(FsKind::Xfs),

@@ -1,25 +1,15 @@
 //! Everything that tests trimbench beyond unit tests.
 //!
-//! - Claims of the project ([`acceptance`]), and campaigns, which take hours ([`campaign`]).
-//! - Random emulated drives ([`soak`]) and damaged inputs ([`fuzz`]), until something breaks.
-//! - Helpers of the integration tests: what a test requires of the machine ([`requires`]), loop
-//!   devices and filesystems on them, and tables of attempts ([`obstacles`]) and attacks
-//!   ([`hostile`]).
+//! - What a test requires of the machine ([`requires`]), loop devices and filesystems on them,
+//!   disks that can be made slow ([`slow_disk`]), and the program as a process ([`program`]).
+//! - A table of attempts ([`obstacles`]), and random emulated drives ([`soak`]).
 //! - What filesystems send to a device whose discards take a known time, the kernel's and the
 //!   modelled ones ([`discards`]).
-//! - What is shared with `xtask`: child processes ([`process`]), steps with their times
-//!   ([`steps`]), the [`Repository`], a copy of it that is changed and built ([`tree`]), and the
-//!   program of an earlier commit ([`earlier`]).
 //!
 //! A test that cannot run says `SKIP name: reason` on stderr and returns; `xtask` compares the
 //! skips with a reviewed list.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::exit,
-    reason = "steps of `cargo xtask` print what they do, and tests report skips"
-)]
+#![expect(clippy::print_stderr, reason = "tests report what they skip")]
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -32,34 +22,36 @@ use std::process::Command;
 use tempfile::TempDir;
 use trimbench_results::RunRecord;
 
-pub mod acceptance;
-pub mod campaign;
+pub mod blk_tracer;
+pub mod client_drives;
 pub mod discards;
-pub mod earlier;
-pub mod fuzz;
-pub mod hostile;
+pub mod expectation;
 mod loops;
+pub mod machine;
 pub mod methods;
 pub mod obstacles;
 pub mod operations;
 pub mod planted;
-pub mod process;
+pub mod policies;
+pub mod pools;
+pub mod postmark;
 mod processor_quota;
-pub mod repository;
+pub mod program;
+pub mod report_page;
 pub mod s0;
 pub mod slow_disk;
 pub mod soak;
-pub mod steps;
 pub mod superblocks;
+pub mod theory;
 mod tracefs;
-mod tracepoints;
-pub mod tree;
+pub mod tracepoints;
 pub mod write_log;
+pub mod writer;
 
 pub use loops::{LoopDevice, LoopFilesystem, Mounted, is_mounted, unmount};
 pub use methods::{methods_in_directories, methods_on_drives, methods_on_files};
 pub use processor_quota::ProcessorQuota;
-pub use repository::Repository;
+use xtask::process;
 
 /// Something that not every machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,11 +98,16 @@ pub fn kept_record(run: &Path) -> Option<RunRecord> {
 
 /// Whether the machine has all of `needs`; says what is missing.
 pub fn requires(test: &str, needs: &[Need]) -> bool {
-    let missing = needs.iter().find_map(|need| need.missing());
+    let missing = missing(needs);
     if let Some(reason) = &missing {
         eprintln!("SKIP {test}: {reason}");
     }
     missing.is_none()
+}
+
+/// What the machine lacks of `needs`, first of all.
+pub fn missing(needs: &[Need]) -> Option<String> {
+    needs.iter().find_map(|need| need.missing())
 }
 
 impl Need {
@@ -173,7 +170,7 @@ impl Need {
 /// the running test lies, too.
 pub fn browser_python() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
-    let python = program.ancestors().map(|folder| folder.join("browser/bin/python"));
+    let python = program.ancestors().map(|folder| folder.join("python/bin/python"));
     python.into_iter().find(|python| python.exists())
 }
 
@@ -195,4 +192,22 @@ pub fn run(program: &str, arguments: &[&str]) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{program} {arguments:?} failed: {errors}");
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Which block of 4 KiB of the disk this block of the file is.
+///
+/// # Panics
+/// If the file has nothing there, or there is no `filefrag`.
+pub fn place_on_disk(path: &Path, block: u64) -> u64 {
+    let path = path.to_str().expect("temporary names are ASCII");
+    let table = run("filefrag", &["-v", "-b4096", path]);
+    // `   0:        0..      15:      34816..     34831:     16:             last,eof`
+    let extents = table.lines().filter_map(|line| {
+        let mut numbers = line.split([':', '.', ' ']).filter_map(|word| word.parse::<u64>().ok());
+        let [_, first, last, place] = std::array::from_fn(|_| numbers.next());
+        Some((first?..=last?, place?))
+    });
+    let mut found = extents.filter(|(range, _)| range.contains(&block));
+    let (range, place) = found.next().unwrap_or_else(|| panic!("no block {block} in {table}"));
+    place + block - range.start()
 }

@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use tests::Need::{Fuse, Loop, Program, Root, Tracing};
 use tests::planted::{Planted, Seen};
 use tests::superblocks::dos;
-use tests::{LoopDevice, LoopFilesystem, Need, requires, run};
+use tests::{LoopDevice, LoopFilesystem, Need, machine, requires, run};
 use trimbench_core::{
     BlockRequest, Bytes, CallerWait, Completion, FileCommand, FileId, Nanos, Operation as _,
     OperationKind, Rejected, Status, Tag, Target as _,
@@ -31,16 +31,18 @@ fn traces() -> RwLockReadGuard<'static, ()> {
     TRACING.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was seen of a planted stall, and where the locator puts it. `None` if it was skipped.
-fn located(test: &str, planted: Planted) -> Option<(Seen, StallAttribution)> {
+/// What was seen of a planted stall that is attributed to the right layers; `None` if it was
+/// skipped.
+fn located(test: &str, planted: Planted) -> Option<Seen> {
     if !requires(test, &PLANTED) {
         return None;
     }
-    let _traces = traces();
+    let (_traces, _beside) = (traces(), machine::beside());
     let seen = planted.watch();
     assert_eq!(seen.lost, 0);
     let located = attribute_stalls(&seen.waits, &seen.requests, planted.threshold());
-    Some((seen, located))
+    lies_in(&located, planted.layers(), planted.least_stall());
+    Some(seen)
 }
 
 /// Asserts that at least 95 % of the stalled time lies in these places, and that there was enough.
@@ -54,8 +56,7 @@ fn lies_in(located: &StallAttribution, places: &[StallLayer], at_least: Nanos) {
 #[test]
 fn a_device_that_freezes_is_found_to_be_the_device() {
     let test = "a_device_that_freezes_is_found_to_be_the_device";
-    let Some((seen, located)) = located(test, Planted::FrozenDevice) else { return };
-    lies_in(&located, &[StallLayer::Device], Nanos::from_millis(1_900));
+    let Some(seen) = located(test, Planted::FrozenDevice) else { return };
     // The discard of the file that was deleted just before is held up with the rest.
     let held =
         |request: &&BlockRequest| request.completed.since(request.issued) > Nanos::from_secs(1);
@@ -66,21 +67,18 @@ fn a_device_that_freezes_is_found_to_be_the_device() {
 
 #[test]
 fn a_frozen_filesystem_is_found_to_be_above() {
-    let test = "a_frozen_filesystem_is_found_to_be_above";
-    let Some((_, located)) = located(test, Planted::FrozenFilesystem) else { return };
-    lies_in(&located, &[StallLayer::Above], Nanos::from_millis(1_900));
+    let _ = located("a_frozen_filesystem_is_found_to_be_above", Planted::FrozenFilesystem);
 }
 
 #[test]
 fn exhausted_tags_are_found_to_be_the_device() {
     let test = "exhausted_tags_are_found_to_be_the_device";
-    let Some((seen, located)) = located(test, Planted::ExhaustedTags) else { return };
-    lies_in(&located, &[StallLayer::Device, StallLayer::Tags], Nanos::from_secs(4));
+    let Some(seen) = located(test, Planted::ExhaustedTags) else { return };
     // The reader waits for a tag most of its time, and only then in the device.
     let reader: Vec<_> =
         seen.waits.iter().copied().filter(|wait| wait.kind == OperationKind::Read).collect();
     let located = attribute_stalls(&reader, &seen.requests, Planted::ExhaustedTags.threshold());
-    lies_in(&located, &[StallLayer::Device, StallLayer::Tags], Nanos::from_secs(1));
+    lies_in(&located, Planted::ExhaustedTags.layers(), Nanos::from_secs(1));
     assert!(located.share(StallLayer::Tags) > Some(0.1), "{:?}", located.slices);
 }
 

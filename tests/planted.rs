@@ -18,6 +18,7 @@ use trimbench_core::units::index;
 use trimbench_core::{
     BlockRequest, CallerWait, Completion, Instant, Nanos, OperationKind, Target as _,
 };
+use trimbench_engine::StallLayer;
 use trimbench_linux::{DirectoryOptions, DirectoryTarget};
 
 use crate::slow_disk::SlowDisk;
@@ -72,6 +73,23 @@ impl Planted {
         match self {
             Self::FrozenDevice | Self::FrozenFilesystem => Nanos::from_millis(500),
             Self::ExhaustedTags => Nanos::from_millis(800),
+        }
+    }
+
+    /// Where its stalled time lies.
+    pub const fn layers(self) -> &'static [StallLayer] {
+        match self {
+            Self::FrozenDevice => &[StallLayer::Device],
+            Self::FrozenFilesystem => &[StallLayer::Above],
+            Self::ExhaustedTags => &[StallLayer::Device, StallLayer::Tags],
+        }
+    }
+
+    /// How long callers are stalled, at the least.
+    pub const fn least_stall(self) -> Nanos {
+        match self {
+            Self::FrozenDevice | Self::FrozenFilesystem => Nanos::from_millis(1_900),
+            Self::ExhaustedTags => Nanos::from_secs(4),
         }
     }
 

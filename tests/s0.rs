@@ -1,25 +1,23 @@
-//! Step `s0`: the published tables of \[S0\], and those of the emulated drives vendor1 to vendor6,
-//! through the modelled filesystem.
+//! The published tables of \[S0\], and the same runs on emulated drives below the modelled
+//! filesystem.
 //!
-//! Three values a drive are fitted to the buffered columns of the published tables; claim `fit.2`
-//! looks for them anew with `trimbench fit`. What the model then says of all 24 columns is a
-//! prediction, but for these 18 figures. The test machine is one set of values for all drives:
-//! [`FsConfig::s0`].
+//! Three values a drive are fitted to the buffered columns of the published tables. What the model
+//! then says of all 24 columns is a prediction, but for these 18 figures. The test machine is one
+//! set of values for all drives: [`FsConfig::s0`].
 //!
 //! [`FsConfig::s0`]: trimbench_fs::FsConfig::s0
 
 mod deletion;
+mod predictions;
 pub mod published;
 mod run;
-mod table;
 
-use anyhow::{Context as _, Result, ensure};
-use trimbench_ssd::{Profile, SsdConfig};
+use anyhow::{Result, ensure};
 
 pub use deletion::{DeletionRun, deletion_run};
-use published::{Durations, PublishedColumn, VENDORS};
+pub use predictions::{Prediction, UNBUFFERED, predictions};
+use published::{Durations, PublishedColumn};
 pub use run::{ColumnRun, runs};
-pub use table::tables;
 
 #[cfg(test)]
 mod tests;
@@ -27,9 +25,8 @@ mod tests;
 /// One of the durations, in seconds.
 pub type PhaseDuration = fn(&Durations) -> f64;
 
-/// The durations that \[S0\] gives, by name.
-pub const PHASES: [(&str, PhaseDuration); 4] = [
-    ("total", Durations::total),
+/// The phases of a run, by name.
+pub const PHASES: [(&str, PhaseDuration); 3] = [
     ("creation", |durations| durations.creation),
     ("transactions", |durations| durations.transactions),
     ("deletion", |durations| durations.deletion),
@@ -42,23 +39,6 @@ pub struct Mean {
     pub durations: Durations,
     /// The 13 metrics.
     pub metrics: Vec<f64>,
-}
-
-/// Prints the tables of the drives, each column of so many repetitions.
-pub fn run(repetitions: u32) -> Result<()> {
-    print!("{}", tables(&built_in_runs(repetitions)?)?);
-    Ok(())
-}
-
-/// The runs of the tables of the built-in profiles.
-pub fn built_in_runs(repetitions: u32) -> Result<Vec<ColumnRun>> {
-    let drives: Vec<_> = VENDORS.iter().map(|vendor| built_in(vendor)).collect::<Result<_>>()?;
-    runs(&drives, repetitions)
-}
-
-fn built_in(vendor: &str) -> Result<(String, SsdConfig)> {
-    let profile = Profile::built_in(vendor).with_context(|| format!("no profile `{vendor}`"))?;
-    Ok((vendor.to_owned(), profile.config))
 }
 
 /// The means of a drive's columns, in the order of [`PublishedColumn::ALL`].

@@ -5,7 +5,6 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use tests::Need::{Filesystem, Fuse, Loop, Program, RamDisk, Root};
 use tests::obstacles::{ATTEMPTS, Attempt, Scene};
@@ -15,9 +14,6 @@ use trimbench_linux::{Claim, ClaimError, Consent, Inspection};
 
 /// What is written as proof that a claim permits it.
 const BLOCK: usize = 4096;
-
-/// Loop devices and links are the machine's: one test at a time.
-static MACHINE: Mutex<()> = Mutex::new(());
 
 fn consent(scene: &Scene) -> Consent {
     let (destroy, signatures) = (scene.destroy.clone(), scene.signatures.clone());
@@ -85,15 +81,12 @@ fn fault_of(row: &Attempt) -> Option<String> {
     (scene.checksums() == before).then(|| "a write went nowhere".to_owned())
 }
 
-/// `TRIMBENCH_ATTEMPT` names a row to try alone.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "what to try is asked of the environment")]
 fn each_attempt_is_refused_changes_nothing_and_succeeds_without_its_obstacle() {
-    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    let only = std::env::var("TRIMBENCH_ATTEMPT").ok();
+    let _alone = tests::machine::alone();
     let mut faults = Vec::new();
     let mut attempted = 0;
-    for row in ATTEMPTS.iter().filter(|row| only.as_ref().is_none_or(|only| only == row.name)) {
+    for row in ATTEMPTS {
         if !requires(row.name, row.needs) {
             continue;
         }
@@ -138,7 +131,7 @@ fn what_changes_between_claim_and_first_write_is_noticed() {
     if !requires(test, &[Root, Loop, RamDisk]) {
         return;
     }
-    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = tests::machine::alone();
     let mut scene = Scene::default();
     let image = scene.image_target();
     let other = scene.image("other");
@@ -188,7 +181,7 @@ fn a_claimed_target_is_kept_from_others() {
     if !requires(test, &[Root, Loop, Program("mkfs.ext4")]) {
         return;
     }
-    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = tests::machine::alone();
     let mut scene = Scene::default();
     let (_, device) = scene.loop_target();
     let device = device.to_str().unwrap().to_owned();
@@ -231,7 +224,7 @@ fn a_superblock_that_can_be_read_now_and_then_is_found_and_never_taken_for_none(
     if !requires(test, &[&[Root, Loop, Fuse][..], &ext4].concat()) {
         return;
     }
-    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = tests::machine::alone();
     let disk = SlowDisk::new("ext4", 48, "noatime");
     let image = disk.path().join("image");
     File::create(&image).unwrap().set_len(16 << 20).unwrap();
@@ -239,7 +232,7 @@ fn a_superblock_that_can_be_read_now_and_then_is_found_and_never_taken_for_none(
     let mut scene = Scene::default();
     scene.target.clone_from(&image);
     scene.destroy = vec![image.clone()];
-    let place = tests::hostile::place_on_disk(&image, 0) * 4096;
+    let place = tests::place_on_disk(&image, 0) * 4096;
     for (good_reads, expected) in [(0, "probe"), (1, "signature"), (u32::MAX, "signature")] {
         let inspection = Inspection::of(&scene.target).unwrap();
         let file = File::open(&image).unwrap();
@@ -272,7 +265,7 @@ fn an_unused_partition_beside_a_mounted_one_may_be_destroyed() {
     if !requires(test, &[Root, Loop, Program("mkfs.ext4"), Program("addpart")]) {
         return;
     }
-    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = tests::machine::alone();
     let row = ATTEMPTS.iter().find(|row| row.name == "disk_of_mounted_partition").unwrap();
     let mut scene = row.scene();
     let disk = scene.target.to_str().unwrap().to_owned();
@@ -314,7 +307,7 @@ fn an_inspection_describes_a_loop_device_and_what_uses_it() {
     if !requires(test, &[Root, Loop, Program("mkfs.ext4")]) {
         return;
     }
-    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = tests::machine::alone();
     let row = ATTEMPTS.iter().find(|row| row.name == "mounted").unwrap();
     let scene = row.scene();
     let inspection = Inspection::of(&scene.target).unwrap();
@@ -339,7 +332,7 @@ fn the_names_that_count_are_the_links_of_the_device_the_most_telling_first() {
     if !requires(test, &[Root, RamDisk]) {
         return;
     }
-    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = tests::machine::alone();
     let mut scene = Scene::default();
     let (device, telling) = scene.ram_disk("telling");
     scene.ram_disk("another");

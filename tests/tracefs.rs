@@ -26,7 +26,7 @@ impl Tracefs {
             return Ok(Self { top: usual.to_owned(), _own: None });
         }
         let folder = tempfile::tempdir_in("/var/tmp").context("make a folder in /var/tmp")?;
-        let mounted = Mounted::new(&["-t", "tracefs", "trimbench-evidence"], folder.path());
+        let mounted = Mounted::new(&["-t", "tracefs", "trimbench-tests"], folder.path());
         Ok(Self { top: folder.path().to_owned(), _own: Some((mounted, folder)) })
     }
 

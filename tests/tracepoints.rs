@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,11 +16,13 @@ use crate::tracefs::Tracefs;
 const EVENTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
 /// Room for each processor's events, KiB: an event takes about 100 bytes.
 const BUFFER_KIB: u32 = 16 << 10;
+/// Traces of this process so far: each has an instance of its own.
+static TRACES: AtomicU32 = AtomicU32::new(0);
 
 /// Requests of one device, recorded from its making until it is dropped, which removes the
 /// instance.
 #[derive(Debug)]
-pub(crate) struct Trace {
+pub struct Trace {
     instance: PathBuf,
     /// Dropped after the instance is removed.
     _tracefs: Tracefs,
@@ -27,38 +30,47 @@ pub(crate) struct Trace {
 
 /// Which requests are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Recorded {
+pub enum Recorded {
+    /// Discards only.
     Discards,
+    /// All of them.
     All,
 }
 
 /// What was recorded of one tracepoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TraceEvent {
-    pub(crate) kind: Kind,
-    pub(crate) is_discard: bool,
+pub struct TraceEvent {
+    /// Of which.
+    pub kind: Kind,
+    /// Whether it is of a discard.
+    pub is_discard: bool,
     /// Nanoseconds, to a microsecond, on the clock of the trace.
-    pub(crate) at: u64,
+    pub at: u64,
     /// Whose context it was: the name of a task.
-    pub(crate) task: String,
-    pub(crate) sector: u64,
-    pub(crate) sectors: u64,
+    pub task: String,
+    /// Where it begins, in sectors of 512 bytes.
+    pub sector: u64,
+    /// Its length in the same.
+    pub sectors: u64,
     /// A negative error number; 0 if there is none.
-    pub(crate) error: i64,
+    pub error: i64,
 }
 
 /// Which tracepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A request was given to the device.
     Issue,
+    /// It completed.
     Complete,
 }
 
 impl Trace {
     /// Records requests of the device at `node`; needs root.
-    pub(crate) fn of(node: &str, recorded: Recorded) -> Result<Self> {
+    pub fn of(node: &str, recorded: Recorded) -> Result<Self> {
         let tracefs = Tracefs::open()?;
-        let name = format!("instances/trimbench-evidence-{}", std::process::id());
+        let number = TRACES.fetch_add(1, Ordering::Relaxed);
+        let name = format!("instances/trimbench-tests-{}-{number}", std::process::id());
         let new = Self { instance: tracefs.path().join(name), _tracefs: tracefs };
         fs::create_dir(&new.instance).context("make a tracefs instance")?;
         let device = fs::metadata(node).with_context(|| format!("look at {node}"))?.rdev();
@@ -80,11 +92,23 @@ impl Trace {
         Ok(new)
     }
 
+    /// The events so far, after which nothing more is recorded, and how many were lost.
+    pub fn recorded(&self) -> Result<(Vec<TraceEvent>, u64)> {
+        let (trace, statistics) = self.texts()?;
+        Ok((events(&trace)?, lost(&statistics)?))
+    }
+
     /// Writes what was recorded, and how many events were lost, into files of this folder.
-    pub(crate) fn keep(&self, folder: &Path, name: &str) -> Result<()> {
+    pub fn keep(&self, folder: &Path, name: &str) -> Result<()> {
+        let (trace, statistics) = self.texts()?;
+        fs::write(folder.join(format!("{name}.trace")), trace).context("keep the trace")?;
+        fs::write(folder.join(format!("{name}.lost")), statistics).context("keep the statistics")
+    }
+
+    /// The trace and its statistics as the kernel writes them.
+    fn texts(&self) -> Result<(String, String)> {
         self.write("tracing_on", "0")?;
         let trace = fs::read_to_string(self.instance.join("trace")).context("read the trace")?;
-        fs::write(folder.join(format!("{name}.trace")), trace).context("keep the trace")?;
         let mut lost = String::new();
         for entry in fs::read_dir(self.instance.join("per_cpu")).context("list processors")? {
             let path = entry.context("list processors")?.path();
@@ -96,11 +120,11 @@ impl Trace {
                 }
             }
         }
-        fs::write(folder.join(format!("{name}.lost")), lost).context("keep the statistics")
+        Ok((trace, lost))
     }
 
     /// Waits until nothing was recorded for so long.
-    pub(crate) fn quiet(&self, quiet: Duration) -> Result<()> {
+    pub fn quiet(&self, quiet: Duration) -> Result<()> {
         let length = || fs::read(self.instance.join("trace")).map(|trace| trace.len());
         let (mut last, mut since) = (length().context("read the trace")?, Instant::now());
         while since.elapsed() < quiet {
@@ -130,12 +154,12 @@ impl Drop for Trace {
 /// The events of a trace, in its order. A line is
 /// `TASK-PID [CPU] FLAGS TIME: NAME: MAJOR,MINOR RWBS [BYTES] (COMMAND) SECTOR + SECTORS ...`, and
 /// that of a completion ends with the error in brackets.
-pub(crate) fn events(text: &str) -> Result<Vec<TraceEvent>> {
+pub fn events(text: &str) -> Result<Vec<TraceEvent>> {
     text.lines().filter_map(event).collect()
 }
 
 /// Events that the kernel dropped or overwrote, from lines `CPU overrun: N` and others.
-pub(crate) fn lost(text: &str) -> Result<u64> {
+pub fn lost(text: &str) -> Result<u64> {
     let mut lost = 0;
     let mut processors = 0;
     for line in text.lines() {

@@ -1,14 +1,16 @@
 //! A disk that remembers in which order it was written to, and what it may hold after a power cut.
 //!
 //! Model: a disk with a volatile cache. What was written before the last flush is on the medium;
-//! of what was written after it, any part may be, in units of [`UNIT`] bytes (each is written whole
+//! of what was written after it, any part may be, in units of `UNIT` bytes (each is written whole
 //! or not at all). A discarded range reads as zeroes. A write that was still under way when a flush
 //! began counts as flushed with it, which a disk may do.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use trimbench_core::rng::Rng;
 
 use crate::LoopFilesystem;
 use crate::slow_disk::SlowImage;
@@ -17,7 +19,9 @@ use crate::slow_disk::SlowImage;
 mod tests;
 
 /// What a disk writes whole or not at all, bytes: the block of the filesystems that lie on it.
-pub const UNIT: usize = 4_096;
+const UNIT: usize = 4_096;
+/// The least of an XFS, MiB; the others take it as well.
+const MEBIBYTES: u64 = 320;
 
 /// The writes to a disk, in order.
 #[derive(Debug, Default)]
@@ -35,22 +39,17 @@ enum Entry {
 
 impl WriteLog {
     /// Notes that something happened outside of the disk: what it was is the caller's number.
-    pub fn mark(&self, what: u64) {
+    fn mark(&self, what: u64) {
         self.entries().push(Entry::Mark(what));
     }
 
     /// How many entries there are: a place to cut the power.
-    pub fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.entries().len()
     }
 
-    /// Whether nothing was noted.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The last mark before the cut.
-    pub fn last_mark(&self, cut: usize) -> Option<u64> {
+    fn last_mark(&self, cut: usize) -> Option<u64> {
         self.entries()[..cut].iter().rev().find_map(|entry| match entry {
             Entry::Mark(what) => Some(*what),
             _ => None,
@@ -59,10 +58,7 @@ impl WriteLog {
 
     /// Writes into the empty `image` what the disk holds if the power goes after `cut` entries.
     /// `keeps` is asked for each unit that was written since the last flush.
-    ///
-    /// # Panics
-    /// If the image cannot be written.
-    pub fn crash(&self, cut: usize, image: &File, mut keeps: impl FnMut() -> bool) {
+    fn crash(&self, cut: usize, image: &File, mut keeps: impl FnMut() -> bool) {
         let entries = self.entries();
         let entries = &entries[..cut];
         let flushed = entries.iter().rposition(|entry| matches!(entry, Entry::Flush)).unwrap_or(0);
@@ -103,6 +99,17 @@ impl WriteLog {
     }
 }
 
+/// What comes of the writes since the last flush in a power cut.
+#[derive(Clone, Copy, Debug)]
+pub enum Unflushed {
+    /// None is on the medium.
+    Lost,
+    /// All are.
+    Kept,
+    /// Each unit as it comes.
+    Mixed,
+}
+
 /// A filesystem on a disk that keeps a log from its making on. All is gone when dropped but what
 /// others hold of the log.
 #[derive(Debug)]
@@ -113,14 +120,25 @@ pub struct LoggedDisk {
     log: Arc<WriteLog>,
 }
 
+/// What was written to a disk while something ran, and what that acknowledged meanwhile.
+#[derive(Debug)]
+pub struct Recording<T> {
+    log: Arc<WriteLog>,
+    /// What the marks stand for.
+    acknowledged: Vec<T>,
+    /// Entries of the log when it began and when it had ended.
+    begin: usize,
+    end: usize,
+}
+
 impl LoggedDisk {
-    /// A filesystem of this type and size.
+    /// A filesystem of this type.
     ///
     /// # Panics
     /// If that fails: [`crate::requires`] said that it works.
-    pub fn new(filesystem: &str, mebibytes: u64) -> Self {
+    pub fn new(filesystem: &str) -> Self {
         let log = Arc::new(WriteLog::default());
-        let image = SlowImage::logged(mebibytes, Some(Arc::clone(&log)));
+        let image = SlowImage::logged(MEBIBYTES, Some(Arc::clone(&log)));
         let filesystem = LoopFilesystem::on(image.path(), filesystem, "defaults");
         Self { filesystem, _image: image, log }
     }
@@ -130,19 +148,56 @@ impl LoggedDisk {
         self.filesystem.path()
     }
 
-    /// Its log.
-    pub fn log(&self) -> &Arc<WriteLog> {
-        &self.log
+    /// Has `body` write to the disk, and acknowledge what it must never lose.
+    ///
+    /// # Errors
+    /// That of `body`.
+    pub fn record<T, E>(
+        &self,
+        body: impl FnOnce(&mut dyn FnMut(T)) -> Result<(), E>,
+    ) -> Result<Recording<T>, E> {
+        let begin = self.log.len();
+        let mut acknowledged = Vec::new();
+        body(&mut |progress| {
+            self.log.mark(acknowledged.len() as u64);
+            acknowledged.push(progress);
+        })?;
+        Ok(Recording { log: Arc::clone(&self.log), acknowledged, begin, end: self.log.len() })
     }
 }
 
-/// The empty image of a disk in `folder`, and its path.
-///
-/// # Panics
-/// If it cannot be made.
-pub fn empty_image(folder: &Path, mebibytes: u64) -> (File, PathBuf) {
-    let path = folder.join("crashed");
-    let image = File::create_new(&path).expect("the folder is ours");
-    image.set_len(mebibytes << 20).expect("sparse files take no room");
-    (image, path)
+impl<T: Copy + Default> Recording<T> {
+    /// A place of the log, from its beginning (0) to its end (10,000).
+    pub fn place(&self, part: u64) -> usize {
+        let part = usize::try_from(part).expect("it is small");
+        self.begin + (self.end - self.begin) * part / 10_000
+    }
+
+    /// What had been acknowledged last by then.
+    pub fn acknowledged(&self, place: usize) -> T {
+        let mark = self.log.last_mark(place).and_then(|mark| usize::try_from(mark).ok());
+        mark.map_or_else(T::default, |mark| self.acknowledged[mark])
+    }
+
+    /// The disk as it may be after a power cut at this place, in `folder`, mounted. The disk itself
+    /// must not be: two filesystems of one name are not mounted at a time.
+    ///
+    /// # Panics
+    /// If it cannot be made or mounted.
+    pub fn crash(
+        &self,
+        (place, unflushed): (usize, Unflushed),
+        folder: &Path,
+        rng: &mut Rng,
+    ) -> LoopFilesystem {
+        let path = folder.join("crashed");
+        let image = File::create_new(&path).expect("the folder is ours");
+        image.set_len(MEBIBYTES << 20).expect("sparse files take no room");
+        self.log.crash(place, &image, || match unflushed {
+            Unflushed::Lost => false,
+            Unflushed::Kept => true,
+            Unflushed::Mixed => rng.below(2) == 0,
+        });
+        LoopFilesystem::existing(&path, "defaults")
+    }
 }

@@ -9,10 +9,10 @@ use anyhow::Result;
 
 use trimbench_core::settings::Named as _;
 use trimbench_core::units::index;
-use trimbench_core::{Bytes, Issuer};
+use trimbench_core::{Bytes, Issuer, Nanos};
 use trimbench_fs::{FsKind, Journaling};
 
-use super::{DiscardAction, DiscardCase, FsyncCase};
+use super::{DiscardAction, DiscardCase, FsyncCase, SeenRequests};
 use crate::run;
 use crate::slow_disk::{SlowDevice, SlowDisk};
 use crate::tracepoints::{Recorded, Trace};
@@ -26,12 +26,11 @@ const SETTLE: Duration = Duration::from_secs(4);
 /// Discards are over when none came for so long.
 const QUIET: Duration = Duration::from_millis(1_500);
 
-/// Does a case on a slow loop device; the trace of its discards is kept in `folder` under the
-/// case's name.
+/// The discards of a case on a slow loop device.
 ///
 /// # Panics
 /// If the kernel lacks what it needs: [`crate::requires`] said that it is there.
-pub fn by_kernel(case: &DiscardCase, folder: &Path) -> Result<()> {
+pub(super) fn by_kernel(case: &DiscardCase) -> Result<SeenRequests> {
     let mebibytes = case.capacity.0 >> 20;
     let Some(kind) = case.kind() else {
         let device = SlowDevice::untouched(mebibytes);
@@ -41,7 +40,8 @@ pub fn by_kernel(case: &DiscardCase, folder: &Path) -> Result<()> {
         let trace = Trace::of(device.node(), Recorded::Discards)?;
         run("blkdiscard", &[device.node()]);
         set_queue(|it| device.queue(it), true, None);
-        return trace.keep(folder, case.name);
+        let [discards, _] = SeenRequests::of_trace(&trace)?;
+        return Ok(discards);
     };
     let mut disk = made(case, kind, mebibytes);
     set_queue(|it| disk.queue(it), case.throttled, case.discard_max);
@@ -78,20 +78,20 @@ pub fn by_kernel(case: &DiscardCase, folder: &Path) -> Result<()> {
         let late = case.issuer == Issuer::BtrfsAsync;
         trace.quiet(if late { Duration::from_secs(15) } else { QUIET })?;
     }
-    trace.keep(folder, case.name)?;
+    let [discards, _] = SeenRequests::of_trace(&trace)?;
     disk.delay_discards(Duration::ZERO);
     set_queue(|it| disk.queue(it), true, None);
     drop(trace);
     disk.close();
-    Ok(())
+    Ok(discards)
 }
 
-/// How long an fsync takes behind a mass deletion, in nanoseconds, where every request takes a
-/// while; the trace of the discards is kept in `folder`.
+/// How long an fsync takes behind a mass deletion where every request takes a while; and the
+/// discards and other requests meanwhile.
 ///
 /// # Panics
 /// As [`by_kernel`].
-pub fn fsync_by_kernel(case: &FsyncCase, folder: &Path) -> Result<u64> {
+pub(super) fn fsync_by_kernel(case: &FsyncCase) -> Result<(Nanos, [SeenRequests; 2])> {
     let mount = case.issuer.map_or("nodiscard", |issuer| discarding(case.kind, Some(issuer)));
     let mebibytes = case.capacity().0 >> 20;
     let mut disk = SlowDisk::untouched(case.kind.id(), mebibytes, &[], mount);
@@ -115,12 +115,12 @@ pub fn fsync_by_kernel(case: &FsyncCase, folder: &Path) -> Result<u64> {
     store(&top.join("new"), &[]);
     let took = begin.elapsed();
     trace.quiet(QUIET)?;
-    trace.keep(folder, case.name)?;
+    let seen = SeenRequests::of_trace(&trace)?;
     disk.delay(Duration::ZERO);
     set_queue(|it| disk.queue(it), true, None);
     drop(trace);
     disk.close();
-    Ok(u64::try_from(took.as_nanos()).expect("less than centuries"))
+    Ok((Nanos(u64::try_from(took.as_nanos()).expect("less than centuries")), seen))
 }
 
 fn made(case: &DiscardCase, kind: FsKind, mebibytes: u64) -> SlowDisk {

@@ -12,7 +12,7 @@ use trimbench_core::{
 };
 use trimbench_fs::{FileSystem, FsConfig, FsKind};
 
-use super::{DiscardAction, DiscardCase, FsyncCase, SeenDiscards};
+use super::{DiscardAction, DiscardCase, FsyncCase, SeenRequests};
 
 /// A sector of a loop device.
 const SECTOR: u64 = 512;
@@ -64,8 +64,8 @@ impl SerialDevice {
         self.seen.clear();
     }
 
-    fn seen(&self, issuer: Issuer) -> SeenDiscards {
-        SeenDiscards { requests: self.seen.clone(), sender: issuer.id().to_owned() }
+    fn seen(&self, issuer: Issuer) -> SeenRequests {
+        SeenRequests { requests: self.seen.clone(), sender: issuer.id().to_owned() }
     }
 
     fn take(&mut self, now: Instant, tag: Tag, kind: OperationKind, sectors: u64) {
@@ -130,7 +130,7 @@ impl Model for SerialDevice {
 ///
 /// # Panics
 /// If it does not fit.
-pub fn by_model(case: &DiscardCase, discard: Nanos) -> SeenDiscards {
+pub(super) fn by_model(case: &DiscardCase, discard: Nanos) -> SeenRequests {
     let device = SerialDevice::new(case.capacity, case.discard_max);
     let Some(kind) = case.kind() else {
         return discard_whole(device, case, discard);
@@ -178,12 +178,12 @@ pub fn by_model(case: &DiscardCase, discard: Nanos) -> SeenDiscards {
     target.model().device().seen(case.issuer)
 }
 
-/// How long an fsync takes behind a mass deletion, in nanoseconds, each discard in `discard` and
-/// everything else in `other`.
+/// How long an fsync takes behind a mass deletion, each discard in `discard` and everything else in
+/// `other`.
 ///
 /// # Panics
 /// If it does not fit.
-pub fn fsync_by_model(case: &FsyncCase, discard: Nanos, other: Nanos) -> u64 {
+pub(super) fn fsync_by_model(case: &FsyncCase, discard: Nanos, other: Nanos) -> Nanos {
     let device = SerialDevice::new(case.capacity(), None);
     let config =
         FsConfig { discard: case.issuer, queue: queue(case.throttled), ..FsConfig::of(case.kind) };
@@ -204,7 +204,7 @@ pub fn fsync_by_model(case: &FsyncCase, discard: Nanos, other: Nanos) -> u64 {
     let new = FileId(2 * case.files);
     perform(&mut target, FileCommand::Create { file: new });
     perform(&mut target, FileCommand::Fsync { file: new });
-    (target.now() - begin).0
+    target.now() - begin
 }
 
 type Modelled = Virtual<FileSystem<SerialDevice>>;
@@ -216,7 +216,7 @@ fn queue(throttled: bool) -> QueueConfig {
 }
 
 /// As blkdiscard does it: the whole device at once.
-fn discard_whole(mut device: SerialDevice, case: &DiscardCase, discard: Nanos) -> SeenDiscards {
+fn discard_whole(mut device: SerialDevice, case: &DiscardCase, discard: Nanos) -> SeenRequests {
     device.begin(discard);
     let mut layer = BlockLayer::new(device, &queue(case.throttled)).expect("a block device");
     let whole = LbaRange::from_bytes(Bytes(0), case.capacity, BlockSize::SECTOR);

@@ -4,15 +4,13 @@
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
+use std::sync::LazyLock;
 
-use anyhow::{Context as _, Result, bail};
-use trimbench_core::rng::Rng;
+use tests::methods::capabilities;
 use trimbench_core::settings::Setting;
-use trimbench_core::{
-    BlockSize, Bytes, Capabilities, Clock, DrainRule, Medium, Nanos, Ppm, Support,
-};
+use trimbench_core::{BlockSize, Bytes, Clock, Medium, Nanos, Ppm, Support};
 use trimbench_devices::{EmulatedSpec, PurgeChoice, TargetSpec};
-use trimbench_engine::{ASSUMED_RATE, MethodDefinition as _, MethodInfo, Preset, ResolvedMethod};
+use trimbench_engine::{ASSUMED_RATE, MethodDefinition as _, MethodInfo, Preset};
 use trimbench_methods::METHODS;
 use trimbench_methods::postmark::{Imported, Postmark};
 use trimbench_policy::{Choice, POLICIES};
@@ -20,8 +18,8 @@ use trimbench_results::{ChangeLimit, Limit, Metric, Quantile};
 use trimbench_ssd::BUILT_IN;
 use trimbench_trace::NoTraces;
 
-use super::mutate::{self, below, pick};
-use super::subject::{Done, Feed, guarded};
+use crate::damage;
+use crate::harness::{Draw, Drawn, Watched};
 
 /// Targets beside the built-in profiles. The image file is one that is there on every machine; its
 /// type is looked at, and it is not opened.
@@ -80,256 +78,221 @@ const LINES: [&str; 2] = [
 const CAPACITIES: [Bytes; 4] = [Bytes(0), Bytes::mib(1), Bytes::gib(480), Bytes::gib(1 << 20)];
 
 /// One in so many settings of `postmark` is resolved: each plays all transactions to count them.
-const SLOW: u64 = 100;
+const SLOW: usize = 100;
 
-/// What texts are made of.
-#[derive(Debug)]
-pub(super) struct Options {
-    targets: Vec<String>,
-    policies: Vec<String>,
-    /// The metrics of every method.
-    metrics: Vec<Metric>,
-    /// What methods that need room are to run on.
-    drive: EmulatedSpec,
+/// A kind of text: those that are damaged, and what reads one.
+struct Kind {
+    texts: Vec<String>,
+    is_read: fn(&str) -> bool,
 }
 
-impl Options {
-    pub(super) fn new() -> Result<Self> {
-        let TargetSpec::Emulated(drive) = TargetSpec::parse("sim:vendor2", None)? else {
-            bail!("a profile is no emulated drive");
-        };
-        let built_in = BUILT_IN.iter().map(|profile| format!("sim:{}", profile.name));
-        let mut metrics = Vec::new();
-        for info in METHODS {
-            let method = info.resolve(Preset::Standard, &BTreeMap::new());
-            metrics.extend(method.context("resolve a method")?.method.metrics());
-        }
-        let policy = |id: &str| Some(id.parse::<Choice>().ok()?.to_string());
-        Ok(Self {
-            targets: TARGETS.map(str::to_owned).into_iter().chain(built_in).collect(),
-            policies: POLICIES.iter().filter_map(|info| policy(info.id)).collect(),
-            metrics,
-            drive: *drive,
-        })
-    }
-
-    /// One of them, often damaged.
-    fn draw<T: AsRef<str>>(texts: &[T], rng: &mut Rng) -> String {
-        let mut text = pick(texts, rng).as_ref().to_owned();
-        let others: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-        for _ in 0..rng.below(4) {
-            mutate::text(&mut text, &others, rng);
-        }
-        text
+impl Kind {
+    fn new<T: ToString>(texts: impl IntoIterator<Item = T>, is_read: fn(&str) -> bool) -> Self {
+        Self { texts: texts.into_iter().map(|it| it.to_string()).collect(), is_read }
     }
 }
 
-impl Feed for Options {
-    fn run(&self, rng: &mut Rng) -> Result<Done, String> {
-        let kind = rng.below(16);
-        let text = match kind {
-            0..=3 => return self.settings(rng),
-            4..=7 => Self::draw(&self.targets, rng),
-            8 | 9 => Self::draw(&LIMITS, rng),
-            10 | 11 => Self::draw(&self.policies, rng),
-            12 | 13 => Self::draw(&LINES, rng),
-            _ => Self::draw(&QUANTITIES, rng),
-        };
-        let number = (rng.below(2) == 0).then_some(500);
-        let read = || match kind {
-            4..=7 => target(&text),
-            8 | 9 => self.limit(&text),
-            10 | 11 => policy(&text),
-            12 | 13 => line(&text, number),
-            _ => quantity(&text),
-        };
-        guarded(read, || text.escape_debug().to_string())
-    }
+#[test]
+fn damaged_texts_are_refused_in_words_or_print_as_what_means_the_same() {
+    let built_in = BUILT_IN.iter().map(|profile| format!("sim:{}", profile.name));
+    let policies = POLICIES.iter().filter_map(|info| info.id.parse::<Choice>().ok());
+    let kinds = [
+        Kind::new(TARGETS.map(str::to_owned).into_iter().chain(built_in), is_target),
+        Kind::new(LIMITS, is_limit),
+        Kind::new(policies, is_policy),
+        Kind::new(LINES, is_line),
+        Kind::new(QUANTITIES, is_quantity),
+    ];
+    let draw_text = |draw: &mut dyn Draw| {
+        // Targets have the most settings.
+        let kind = draw.below(8).saturating_sub(3);
+        let texts: Vec<&str> = kinds[kind].texts.iter().map(String::as_str).collect();
+        let mut text = (*draw.pick(&texts)).to_owned();
+        for _ in 0..draw.below(4) {
+            damage::text(&mut text, &texts, draw);
+        }
+        (kind, text)
+    };
+    let watched = Watched::new("texts");
+    bolero::check!()
+        .with_iterations(6_000)
+        .with_generator(Drawn(draw_text))
+        .for_each(|text| watched.read(text, |(kind, text)| (kinds[*kind].is_read)(text)));
+    watched.expect_understood(0.1..0.9);
 }
 
-impl Options {
-    /// Settings of a method; a key is that of another method at times.
-    fn settings(&self, rng: &mut Rng) -> Result<Done, String> {
-        let mut info = pick(METHODS, rng);
-        if info.id == Postmark::INFO.id && rng.below(SLOW) > 0 {
-            info = &METHODS[0];
-        }
-        let preset = *pick(&Preset::ALL, rng);
-        let options = (info.options)();
-        let texts: Vec<&str> = options.iter().flat_map(Setting::presets).collect();
-        let mut set = BTreeMap::new();
-        for _ in 0..=below(rng, 3) {
-            let option = pick(&options, rng);
-            let mut value = (*pick(&option.presets(), rng)).to_owned();
-            for _ in 0..rng.below(3) {
-                mutate::text(&mut value, &texts, rng);
-            }
-            set.insert(option.key.to_owned(), value);
-        }
-        guarded(|| self.method(info, preset, &set), || format!("{} {preset:?} {set:?}", info.id))
-    }
-
-    /// What is computed of a method before it runs.
-    fn method(
-        &self,
-        info: &MethodInfo,
-        preset: Preset,
-        set: &BTreeMap<String, String>,
-    ) -> Result<Done, String> {
-        let ResolvedMethod { options, method } = match info.resolve(preset, set) {
-            Ok(resolved) => resolved,
-            Err(error) => return said(&error),
-        };
-        let map = options.to_map();
-        let again = info.resolve(preset, &map).map_err(|error| error.to_string())?;
-        if again.options.to_map() != map {
-            return Err(format!("{map:?} resolves to {:?}", again.options.to_map()));
-        }
-        let metrics = method.metrics();
-        for text in method.built_in_limits() {
-            let limit: Limit = text.parse().map_err(|error| format!("{text}: {error}"))?;
-            limit.check_metrics(&metrics).map_err(|error| format!("{text}: {error}"))?;
-        }
-        let space = method.space();
-        for capacity in CAPACITIES.into_iter().chain([space]).chain(method.emulated_capacity()) {
-            let _ = method.fits(&device(capacity));
-            // A trace that is named is not there.
-            let _ = method.demand_with_traces(capacity, ASSUMED_RATE, &NoTraces);
-            method.demand_on_filesystems(capacity, ASSUMED_RATE);
-        }
-        let drive = self.drive.clone().settled(space);
-        if drive.capacity() < space {
-            return Err(format!("a drive of {} for {space}", drive.capacity()));
-        }
-        Ok(Done::whole("method"))
-    }
-
-    fn limit(&self, text: &str) -> Result<Done, String> {
-        if let Ok(change) = text.parse::<ChangeLimit>()
-            && !(change.percent.is_finite() && change.percent >= 0.0)
-        {
-            return Err(format!("a change of {}", change.percent));
-        }
-        let limit: Limit = match text.parse() {
-            Ok(limit) => limit,
-            Err(error) => return said(&error),
-        };
-        if !limit.value.is_finite() {
-            return Err(format!("a limit of {}", limit.value));
-        }
-        same(&limit)?;
-        if let Err(error) = limit.check_metrics(&self.metrics) {
-            return said(&error);
-        }
-        Ok(Done::whole("limit"))
-    }
+/// A method with settings, of which a key is that of another method at times.
+#[derive(Clone, Debug)]
+struct DrawnSettings {
+    method: usize,
+    preset: Preset,
+    set: BTreeMap<String, String>,
 }
 
-/// A device that lacks nothing.
-fn device(capacity: Bytes) -> Capabilities {
-    Capabilities {
-        clock: Clock::Wall,
-        medium: Medium::Device { capacity, logical_block: BlockSize::SECTOR },
-        discard: Support::Native,
-        discard_max: Bytes(u64::MAX),
-        discard_granularity: Bytes(4_096),
-        queue_depth: 32,
-        drain: DrainRule::IMMEDIATE,
-    }
+#[test]
+fn damaged_settings_are_refused_in_words_or_all_before_a_run_is_computed_of_them() {
+    let Ok(TargetSpec::Emulated(drive)) = TargetSpec::parse("sim:vendor2", None) else {
+        panic!("a profile is no emulated drive");
+    };
+    let watched = Watched::new("settings");
+    bolero::check!()
+        .with_iterations(4_000)
+        .with_generator(Drawn(draw_settings))
+        .for_each(|settings| watched.read(settings, |settings| is_resolved(settings, &drive)));
+    watched.expect_understood(0.1..0.9);
 }
 
-fn target(text: &str) -> Result<Done, String> {
+fn draw_settings(draw: &mut dyn Draw) -> DrawnSettings {
+    let mut method = draw.below(METHODS.len());
+    if METHODS[method].id == Postmark::INFO.id && !draw.one_in(SLOW) {
+        method = 0;
+    }
+    let options = (METHODS[method].options)();
+    let texts: Vec<&str> = options.iter().flat_map(Setting::presets).collect();
+    let mut set = BTreeMap::new();
+    for _ in 0..=draw.below(3) {
+        let option = draw.pick(&options);
+        let mut value = (*draw.pick(&option.presets())).to_owned();
+        for _ in 0..draw.below(3) {
+            damage::text(&mut value, &texts, draw);
+        }
+        set.insert(option.key.to_owned(), value);
+    }
+    DrawnSettings { method, preset: *draw.pick(&Preset::ALL), set }
+}
+
+/// Whether a method takes the settings: then all that is computed before it runs is.
+fn is_resolved(settings: &DrawnSettings, drive: &EmulatedSpec) -> bool {
+    let info: &MethodInfo = &METHODS[settings.method];
+    let resolved = match info.resolve(settings.preset, &settings.set) {
+        Ok(resolved) => resolved,
+        Err(error) => return refused(&error),
+    };
+    let map = resolved.options.to_map();
+    let again = info.resolve(settings.preset, &map).expect("what was resolved can be again");
+    assert_eq!(again.options.to_map(), map);
+    let method = resolved.method;
+    let metrics = method.metrics();
+    for text in method.built_in_limits() {
+        let limit: Limit = text.parse().expect("a limit of ours");
+        limit.check_metrics(&metrics).expect("a limit of what is measured");
+    }
+    let space = method.space();
+    for capacity in CAPACITIES.into_iter().chain([space]).chain(method.emulated_capacity()) {
+        let medium = Medium::Device { capacity, logical_block: BlockSize::SECTOR };
+        let _ = method.fits(&capabilities(medium, Clock::Wall, Support::Native));
+        // A trace that is named is not there.
+        let _ = method.demand_with_traces(capacity, ASSUMED_RATE, &NoTraces);
+        method.demand_on_filesystems(capacity, ASSUMED_RATE);
+    }
+    assert!(drive.clone().settled(space).capacity() >= space, "a drive for {space}");
+    true
+}
+
+fn is_target(text: &str) -> bool {
     let target = match TargetSpec::parse(text, None) {
         Ok(target) => target,
-        Err(error) => return said(&error),
+        Err(error) => return refused(&error),
     };
     let printed = target.to_string();
-    let again = TargetSpec::parse(&printed, None).map_err(|error| format!("{printed}: {error}"))?;
-    if again.to_string() != printed {
-        return Err(format!("`{printed}` prints as `{again}`"));
+    let again = TargetSpec::parse(&printed, None).unwrap_or_else(|it| panic!("{printed}: {it}"));
+    assert_eq!(again.to_string(), printed);
+    let space = Bytes::gib(100);
+    match target {
+        TargetSpec::Emulated(spec) => drop(spec.settled(space)),
+        TargetSpec::Modelled(spec) => drop(spec.settled(space)),
+        TargetSpec::Pool(spec) => drop(spec.settled(space)),
+        TargetSpec::Real(_)
+        | TargetSpec::Scratch(_)
+        | TargetSpec::Directory(_)
+        | TargetSpec::Device(_) => {}
     }
-    let end = match target {
-        TargetSpec::Emulated(spec) => {
-            let _ = spec.settled(Bytes::gib(100));
-            "emulated"
-        }
-        TargetSpec::Modelled(spec) => {
-            let _ = spec.settled(Bytes::gib(100));
-            "modelled"
-        }
-        TargetSpec::Pool(spec) => {
-            let _ = spec.settled(Bytes::gib(100));
-            "pool"
-        }
-        TargetSpec::Real(_) => "filesystem",
-        TargetSpec::Scratch(_) => "scratch image",
-        TargetSpec::Directory(_) => "directory",
-        TargetSpec::Device(_) => "device",
-    };
-    Ok(Done::whole(end))
+    true
 }
 
-fn policy(text: &str) -> Result<Done, String> {
+fn is_limit(text: &str) -> bool {
+    if let Ok(change) = text.parse::<ChangeLimit>() {
+        assert!(change.percent.is_finite() && change.percent >= 0.0, "{}", change.percent);
+    }
+    let limit: Limit = match text.parse() {
+        Ok(limit) => limit,
+        Err(error) => return refused(&error),
+    };
+    assert!(limit.value.is_finite(), "a limit of {}", limit.value);
+    prints_as_the_same(&limit);
+    limit.check_metrics(&METRICS).map_or_else(|error| refused(&error), |()| true)
+}
+
+/// The metrics of every method.
+static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
+    let metrics = |info: &MethodInfo| {
+        info.resolve(Preset::Standard, &BTreeMap::new())
+            .expect("presets are valid")
+            .method
+            .metrics()
+    };
+    METHODS.iter().flat_map(metrics).collect()
+});
+
+fn is_policy(text: &str) -> bool {
     let policy: Choice = match text.parse() {
         Ok(policy) => policy,
-        Err(error) => return said(&error),
+        Err(error) => return refused(&error),
     };
     let printed = policy.to_string();
-    let again: Choice = printed.parse().map_err(|error| format!("{printed}: {error}"))?;
-    if again.to_string() != printed {
-        return Err(format!("`{printed}` prints as `{again}`"));
-    }
+    let again: Choice = printed.parse().unwrap_or_else(|it| panic!("{printed}: {it}"));
+    assert_eq!(again.to_string(), printed);
     let large = BlockSize::new(Bytes(4_096)).expect("a power of two");
-    for block_size in [large, BlockSize::SECTOR] {
-        if let Err(error) = policy.build(block_size) {
-            return said(&error);
-        }
-    }
-    Ok(Done::whole("policy"))
+    let built = [large, BlockSize::SECTOR].map(|block_size| policy.build(block_size));
+    built.into_iter().all(|built| built.map_or_else(|error| refused(&error), |_| true))
 }
 
-fn line(text: &str, number: Option<u32>) -> Result<Done, String> {
-    let imported = match Imported::read(text, number) {
-        Ok(imported) => imported,
-        Err(error) => return said(&error),
+fn is_line(text: &str) -> bool {
+    let is_imported = |number| {
+        let imported = match Imported::read(text, number) {
+            Ok(imported) => imported,
+            Err(error) => return refused(&error),
+        };
+        let computed = [Some(imported.number), imported.deletion, imported.deletion_alone];
+        assert!(computed.into_iter().flatten().all(f64::is_finite), "{imported:?}");
+        true
     };
-    let computed = [Some(imported.number), imported.deletion, imported.deletion_alone];
-    match computed.into_iter().flatten().find(|value| !value.is_finite()) {
-        Some(value) => Err(format!("{value} comes of it: {imported:?}")),
-        None => Ok(Done::whole("line")),
-    }
+    is_imported(None) & is_imported(Some(500))
 }
 
 /// A text is a quantity of several kinds, or of none.
-fn quantity(text: &str) -> Result<Done, String> {
-    let (bytes, span) = (text.parse::<Bytes>(), text.parse::<Nanos>());
-    let (share, quantile) = (text.parse::<Ppm>(), text.parse::<Quantile>());
-    bytes.iter().try_for_each(same)?;
-    span.iter().try_for_each(same)?;
-    share.iter().try_for_each(same)?;
-    quantile.iter().try_for_each(same)?;
-    let purge = text.parse::<PurgeChoice>();
-    purge.iter().try_for_each(same)?;
-    match (bytes, span, share, quantile.is_ok() || purge.is_ok()) {
-        (Err(error), Err(_), Err(_), false) => said(&error),
-        _ => Ok(Done::whole("quantity")),
+fn is_quantity(text: &str) -> bool {
+    let is_one = [
+        prints_again::<Bytes>(text),
+        prints_again::<Nanos>(text),
+        prints_again::<Ppm>(text),
+        prints_again::<Quantile>(text),
+        prints_again::<PurgeChoice>(text),
+    ];
+    is_one.contains(&true)
+}
+
+fn prints_again<T: FromStr<Err: Display + Debug> + Display + PartialEq + Debug>(
+    text: &str,
+) -> bool {
+    match text.parse::<T>() {
+        Ok(value) => prints_as_the_same(&value),
+        Err(error) => return refused(&error),
     }
+    true
 }
 
 /// What is read prints as a text that reads as the same.
-fn same<T: FromStr<Err: Display> + Display + PartialEq + Debug>(value: &T) -> Result<(), String> {
+fn prints_as_the_same<T: FromStr<Err: Display> + Display + PartialEq + Debug>(value: &T) {
     let printed = value.to_string();
     match printed.parse::<T>() {
-        Ok(again) if again == *value => Ok(()),
-        Ok(again) => Err(format!("{value:?} prints as `{printed}`, which is {again:?}")),
-        Err(error) => Err(format!("{value:?} prints as `{printed}`: {error}")),
+        Ok(again) => assert_eq!(again, *value, "{printed}"),
+        Err(error) => panic!("{value:?} prints as `{printed}`: {error}"),
     }
 }
 
 /// A refusal must say something.
-fn said(error: &(impl Display + Debug)) -> Result<Done, String> {
-    if error.to_string().trim().is_empty() {
-        return Err(format!("a refusal without a word: {error:?}"));
-    }
-    Ok(Done::refused(error))
+fn refused(error: &(impl Display + Debug)) -> bool {
+    assert!(!error.to_string().trim().is_empty(), "a refusal without a word: {error:?}");
+    false
 }

@@ -1,110 +1,83 @@
 //! Profiles: one that is read has a source for each value; one that passes its checks is built, if
 //! its estimated memory is small, and takes commands.
 
-use anyhow::{Context as _, Result};
-use trimbench_core::rng::Rng;
+use serde_json::Value;
 use trimbench_core::units::narrow;
-use trimbench_core::{
-    BlockCommand, Blocks, Bytes, Instant, Lba, LbaRange, Ppm, Tag, Target, Virtual,
-};
-use trimbench_ssd::{BUILT_IN, Profile, ProfileError, SsdConfig};
+use trimbench_core::{BlockCommand, Blocks, Bytes, Instant, Lba, LbaRange, Tag, Target, Virtual};
+use trimbench_ssd::{BUILT_IN, Profile, SsdConfig};
 
-use super::mutate;
-use super::subject::{Done, Feed, guarded};
-use super::tree::Node;
+use crate::harness::{Draw, Drawn, Watched};
+use crate::{damage, document};
 
-/// How often a drive that can be built is, and how often with the capacity that the profile says.
-const BUILT: Ppm = Ppm(60_000);
-const BUILT_WHOLE: Ppm = Ppm(2_000);
+/// One in so many drives that can be built is, and with the capacity that the profile says.
+const BUILT: usize = 16;
+const BUILT_WHOLE: usize = 500;
 /// The tables that are built at most.
 const MEMORY_MAX: Bytes = Bytes::mib(32);
 /// Superblocks of the small drives.
 const SUPERBLOCKS: u64 = 8;
 
-/// How an input ended that is no TOML.
-#[derive(Debug)]
-struct NotToml;
-
-/// What damaged profiles are made of.
-#[derive(Debug)]
-pub(super) struct Profiles {
-    trees: Vec<Node>,
-    files: Vec<Vec<u8>>,
+/// A profile, and whether what it describes is built: small, or as it is.
+#[derive(Clone, Debug)]
+struct DrawnProfile {
+    text: String,
+    is_built: [bool; 2],
 }
 
-impl Profiles {
-    pub(super) fn new() -> Result<Self> {
-        let tree = |text| toml::from_str::<toml::Value>(text).map(Node::from);
-        let texts = || BUILT_IN.iter().map(|profile| profile.text);
-        Ok(Self {
-            trees: texts().map(tree).collect::<Result<_, _>>().context("read the profiles")?,
-            files: texts().map(|text| text.as_bytes().to_vec()).collect(),
-        })
-    }
+#[test]
+fn damaged_profiles_are_refused_or_describe_drives_that_work() {
+    let files: Vec<Vec<u8>> = BUILT_IN.iter().map(|it| it.text.as_bytes().to_vec()).collect();
+    let tree = |profile: &trimbench_ssd::ProfileText| toml::from_str(profile.text).unwrap();
+    let trees: Vec<Value> = BUILT_IN.iter().map(tree).collect();
+    let watched = Watched::new("profiles");
+    bolero::check!()
+        .with_iterations(10_000)
+        .with_generator(Drawn(|draw: &mut dyn Draw| draw_profile(&files, &trees, draw)))
+        .for_each(|profile| watched.read(profile, is_sound));
+    watched.expect_understood(0.1..0.9);
 }
 
-impl Feed for Profiles {
-    fn run(&self, rng: &mut Rng) -> Result<Done, String> {
-        let mut file = if rng.below(8) == 0 {
-            mutate::file(&self.files, rng)
-        } else {
-            let tree = mutate::pick(&self.trees, rng).damaged(&self.trees, rng);
-            tree.toml(rng.below(4) == 0).into_bytes()
-        };
-        if rng.below(8) == 0 {
-            mutate::damage(&mut file, &self.files, rng);
-        }
-        // What is not UTF-8 is refused before it is parsed.
-        let text = String::from_utf8_lossy(&file);
-        let (built, whole) = (rng.chance(BUILT), rng.chance(BUILT_WHOLE));
-        guarded(|| read(&text, built, whole), || text.escape_debug().to_string())
-    }
-}
-
-fn read(text: &str, built: bool, whole: bool) -> Result<Done, String> {
-    let profile = match Profile::parse(text) {
-        Ok(profile) => profile,
-        // What is no TOML never reached what reads profiles.
-        Err(ProfileError::Syntax(_)) if text.parse::<toml::Table>().is_err() => {
-            return Ok(Done::refused(&NotToml));
-        }
-        Err(error) => return Ok(Done::refused(&error)),
-    };
-    let (counts, values) = (profile.provenance, profile.values.len());
-    if u32::try_from(values) != Ok(counts.total()) {
-        return Err(format!("{values} values, and {counts}"));
-    }
-    if profile.values.is_sorted_by(|one, other| one.key <= other.key) {
-        profile.values.iter().for_each(|value| drop(value.with_unit()));
+fn draw_profile(files: &[Vec<u8>], trees: &[Value], draw: &mut dyn Draw) -> DrawnProfile {
+    let file = if draw.one_in(4) {
+        damage::file(files, draw)
     } else {
-        return Err("values are not sorted".to_owned());
+        document::to_toml(&document::damaged(trees, draw)).into_bytes()
+    };
+    // What is not UTF-8 is refused before it is parsed.
+    let text = String::from_utf8_lossy(&file).into_owned();
+    DrawnProfile { text, is_built: [draw.one_in(BUILT), draw.one_in(BUILT_WHOLE)] }
+}
+
+fn is_sound(drawn: &DrawnProfile) -> bool {
+    let Ok(profile) = Profile::parse(&drawn.text) else { return false };
+    let (counts, values) = (profile.provenance, &profile.values);
+    assert_eq!(u32::try_from(values.len()), Ok(counts.total()), "{counts}");
+    assert!(values.is_sorted_by(|one, other| one.key <= other.key));
+    let _: Vec<String> = values.iter().map(trimbench_ssd::ProfileValue::with_unit).collect();
+    let config = profile.config;
+    if config.check().is_err() {
+        return false;
     }
-    let superblock = profile.config.geometry.superblock;
-    let capacity = Bytes(superblock.0.saturating_mul(SUPERBLOCKS));
-    let small = SsdConfig { capacity, ..profile.config.clone() };
-    if let Err(error) = profile.config.check() {
-        return Ok(Done::refused(&error));
+    let capacity = Bytes(config.geometry.superblock.0.saturating_mul(SUPERBLOCKS));
+    let small = SsdConfig { capacity, ..config.clone() };
+    match drawn.is_built {
+        [_, true] => works(config),
+        [true, _] if small.check().is_ok() => works(small),
+        _ => {}
     }
-    if whole {
-        drive(profile.config)?;
-    } else if built && small.check().is_ok() {
-        drive(small)?;
-    }
-    Ok(Done::whole("sound"))
+    true
 }
 
 /// Builds a drive that says that it takes little memory, and sends it each command.
-fn drive(config: SsdConfig) -> Result<(), String> {
+fn works(config: SsdConfig) {
     if config.memory() > MEMORY_MAX {
-        return Ok(());
+        return;
     }
-    let capacity = config.capacity;
-    let drive = config.build().map_err(|error| format!("what was checked: {error}"))?;
-    let mut drive = Virtual::new(drive);
+    let end = config.capacity.0 / 512;
+    let mut drive = Virtual::new(config.build().expect("it was checked"));
     let range = |start: u64, blocks: u64| {
         LbaRange::new(Lba(start), Blocks(blocks)).expect("it is neither empty nor beyond the end")
     };
-    let end = capacity.0 / 512;
     let commands = [
         BlockCommand::write(range(0, 2048)),
         BlockCommand::write(range(end - 8, 8)),
@@ -113,16 +86,13 @@ fn drive(config: SsdConfig) -> Result<(), String> {
         BlockCommand::write(range(512, 256)),
         BlockCommand::Flush,
     ];
-    let mut out = Vec::new();
     for (tag, command) in commands.into_iter().enumerate() {
-        drive.submit(Tag(narrow(tag as u64)), command).map_err(|error| format!("{error:?}"))?;
+        drive.submit(Tag(narrow(tag as u64)), command).expect("it is within the drive");
     }
+    let mut out = Vec::new();
     while out.len() < commands.len() {
         let before = out.len();
         drive.reap(Instant::NEVER, &mut out);
-        if out.len() == before {
-            return Err(format!("{before} of {} commands end", commands.len()));
-        }
+        assert!(out.len() > before, "{before} of {} commands end", commands.len());
     }
-    Ok(())
 }

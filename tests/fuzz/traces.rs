@@ -1,109 +1,95 @@
-//! Traces: a file is generated and read in some way; then its invariants are checked.
+//! Traces of every format and packing.
 
-use std::borrow::Cow;
 use std::io::Cursor;
 
-use trimbench_core::rng::Rng;
-use trimbench_core::{BlockSize, Nanos, Ppm};
+use trimbench_core::{BlockSize, Nanos};
 use trimbench_trace::stat::StatisticsCollector;
 use trimbench_trace::{Event, FORMATS, Input, ReadOptions, Reader, TraceError, TraceSource, Wait};
 
-use super::mutate;
-use super::subject::{Done, Feed, guarded};
+use crate::damage;
+use crate::harness::{Draw, Drawn, InputBytes, Watched};
 
 mod corpus;
-
-pub(super) use corpus::Corpus;
 
 /// Records for each byte of a file that no packing, however good, gets beyond: deflate reaches
 /// about 1000 bytes for one, and no record is shorter than the two bytes of `F` and its line end.
 const RECORDS_PER_BYTE: u64 = 600;
 /// Rows that our own format may say in a few bytes, because a run of equal ones is one entry.
 const OWN_ROWS: u64 = 1 << 24;
-/// How often the statistics are made, too: they take longer than the reading.
-const STATISTICS: Ppm = Ppm(20_000);
+/// In one of so many the statistics are made, too: they take longer than the reading.
+const STATISTICS: usize = 50;
 
-impl Feed for Corpus {
-    fn run(&self, rng: &mut Rng) -> Result<Done, String> {
-        let (files, options) = draw(self, rng);
-        let statistics = rng.chance(STATISTICS);
-        let shown = || format!("{options:?}\n{}", shown(&files));
-        guarded(|| read(&files, &options, statistics), shown)
-    }
+/// The files of one trace, and how they are read.
+#[derive(Clone, Debug)]
+struct DrawnTrace {
+    files: Vec<InputBytes>,
+    options: ReadOptions,
+    statistics: bool,
 }
 
-/// The files of an execution, and how they are read.
-fn draw(corpus: &Corpus, rng: &mut Rng) -> (Vec<Vec<u8>>, ReadOptions) {
-    let count = if rng.below(8) == 0 { 2 + rng.below(2) } else { 1 };
-    let files = (0..count).map(|_| mutate::file(&corpus.files, rng)).collect();
-    let half = |rng: &mut Rng| rng.below(2) == 0;
-    // Garbage reaches a reader only if it is told which.
-    let format = half(rng).then(|| {
-        let at = usize::try_from(rng.below(FORMATS.len() as u64)).expect("below a length");
-        FORMATS[at]
-    });
+#[test]
+fn damaged_traces_are_read_in_order_or_refused_by_name() {
+    let corpus = corpus::files();
+    let watched = Watched::new("traces");
+    bolero::check!()
+        .with_iterations(100_000)
+        .with_generator(Drawn(|draw: &mut dyn Draw| draw_trace(&corpus, draw)))
+        .for_each(|trace| watched.read(trace, is_read));
+    watched.expect_understood(0.1..0.9);
+}
+
+fn draw_trace(corpus: &[Vec<u8>], draw: &mut dyn Draw) -> DrawnTrace {
+    let count = if draw.one_in(8) { 2 + draw.below(2) } else { 1 };
+    let files = (0..count).map(|_| InputBytes(damage::file(corpus, draw))).collect();
     let options = ReadOptions {
-        format,
-        lenient: half(rng),
-        device: (rng.below(8) == 0).then(|| "8,0".to_owned()),
-        event: if half(rng) { Event::Queue } else { Event::Issue },
-        wait: if half(rng) { Wait::Documented } else { Wait::Fio },
+        // Garbage reaches a reader only if it is told which.
+        format: draw.one_in(2).then(|| *draw.pick(FORMATS)),
+        lenient: draw.one_in(2),
+        device: draw.one_in(8).then(|| "8,0".to_owned()),
+        event: *draw.pick(&[Event::Queue, Event::Issue]),
+        wait: *draw.pick(&[Wait::Documented, Wait::Fio]),
     };
-    (files, options)
+    DrawnTrace { files, options, statistics: draw.one_in(STATISTICS) }
 }
 
-fn read(files: &[Vec<u8>], options: &ReadOptions, statistics: bool) -> Result<Done, String> {
-    let length: u64 = files.iter().map(|file| file.len() as u64).sum();
-    let most = length * RECORDS_PER_BYTE + OWN_ROWS;
-    let input = |file: &Vec<u8>| Input::file("file", Cursor::new(file.clone()));
-    let mut done = Done { records: 0, whole: true, end: Cow::Borrowed("whole") };
+/// Reads a trace; whether that went on to its end.
+fn is_read(trace: &DrawnTrace) -> bool {
+    let DrawnTrace { files, options, statistics } = trace;
+    let length: u64 = files.iter().map(|file| file.0.len() as u64).sum();
+    let input = |file: &InputBytes| Input::file("file", Cursor::new(file.0.clone()));
     let mut reader = match Reader::open(files.iter().map(input).collect(), options) {
         Ok(reader) => reader,
-        Err(error) => return judged(&error, 0),
+        Err(error) => return refused(&error),
     };
     let mut collector = statistics.then(|| StatisticsCollector::new(BlockSize::SECTOR));
-    let (mut batch, mut last) = (Vec::new(), Nanos::ZERO);
+    let (mut batch, mut last, mut records) = (Vec::new(), Nanos::ZERO, 0);
     loop {
         match reader.read(&mut batch) {
-            Err(error) => return judged(&error, done.records),
+            Err(error) => return refused(&error),
             Ok(()) if batch.is_empty() => break,
             Ok(()) => {}
         }
         for record in &batch {
-            if record.time < last {
-                return Err(format!("{record:?} is before {last}"));
-            }
-            if record.offset.0.checked_add(record.length.0).is_none() {
-                return Err(format!("{record:?} ends beyond 2^64 - 1"));
-            }
+            assert!(record.time >= last, "{record:?} is before {last}");
+            assert!(record.offset.0.checked_add(record.length.0).is_some(), "{record:?} ends late");
             last = record.time;
         }
-        done.records += batch.len() as u64;
-        if done.records > most {
-            return Err(format!("{} records of {length} bytes", done.records));
-        }
+        records += batch.len() as u64;
+        let most = length * RECORDS_PER_BYTE + OWN_ROWS;
+        assert!(records <= most, "{records} records of {length} bytes");
         if let Some(collector) = &mut collector {
             collector.add(&batch);
         }
     }
-    if reader.tally().records != done.records {
-        return Err(format!("{} records, {:?}", done.records, reader.tally()));
-    }
+    assert_eq!(reader.tally().records, records);
     drop(collector.map(StatisticsCollector::finish));
-    Ok(done)
+    true
 }
 
 /// An error must say which file, and what was expected.
-fn judged(error: &TraceError, records: u64) -> Result<Done, String> {
+fn refused(error: &TraceError) -> bool {
     let text = error.to_string();
-    if text.starts_with("file") && text.len() > "file: ".len() {
-        return Ok(Done { records, ..Done::refused(error) });
-    }
-    Err(format!("an error that does not name its file: {text}"))
-}
-
-/// The files as one may paste them.
-fn shown(files: &[Vec<u8>]) -> String {
-    let file = |file: &Vec<u8>| format!("\"{}\"\n", file.escape_ascii());
-    files.iter().map(file).collect()
+    let is_named = text.starts_with("file") && text.len() > "file: ".len();
+    assert!(is_named, "an error that does not name its file: {text}");
+    false
 }

@@ -1,37 +1,29 @@
-//! When the discards go that PostMark's deletions cause: the hypotheses of \[S0\]'s deletion phase.
+//! When the discards go that PostMark's deletions cause.
 //!
 //! Of one run below the modelled filesystem the discards are counted by the phase in which the
 //! drive receives them. What is deleted at the end is discarded in the deletion phase or after it,
 //! when PostMark's clock has stopped.
 
 use anyhow::{Context as _, Result};
-use serde::{Deserialize, Serialize};
 use trimbench_core::{
     BlockCommand, Capabilities, Completion, DeviceStatistics, Instant, LbaRange, Model, Nanos,
     Rejected, Tag,
 };
 use trimbench_ssd::Profile;
 
-use super::published::{Durations, PublishedColumn, durations};
+use super::published::{Durations, PublishedColumn};
 use super::run::play;
 
-const WITHOUT: PublishedColumn = PublishedColumn { buffered: true, discard: false };
-const WITH: PublishedColumn = PublishedColumn { buffered: true, discard: true };
-
-/// The end of PostMark on a drive, as modelled, with what \[S0\] says of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The end of PostMark on a drive, as modelled.
+#[derive(Clone, Debug, PartialEq)]
 pub struct DeletionRun {
-    /// The drive.
-    pub vendor: String,
     /// What one TRIM costs by its profile, in seconds.
     pub trim: f64,
     /// Files that the deletion phase deletes.
     pub files: f64,
     /// How long the phases took under discard.
     pub durations: Durations,
-    /// Discards that the drive got in the transactions.
-    pub transactions: f64,
-    /// In the deletion phase.
+    /// Discards that the drive got in the deletion phase.
     pub during: f64,
     /// After it, when the clock has stopped.
     pub after: f64,
@@ -44,52 +36,22 @@ pub fn deletion_run(vendor: &str) -> Result<DeletionRun> {
     let profile = Profile::built_in(vendor).with_context(|| format!("no profile `{vendor}`"))?;
     let drive = profile.config.clone().build().context("build the drive")?;
     let seen = SeenDrive { drive, discards: Vec::new() };
-    let with = play((vendor, seen), WITH, 0)?;
+    let with = play((vendor, seen), PublishedColumn { buffered: true, discard: true }, 0)?;
     let durations = with.run.durations;
     let at = |seconds: f64| Instant::START + Nanos::from_seconds(seconds);
-    let created = at(durations.creation);
     let deleting = at(durations.creation + durations.transactions);
     let ended = at(durations.total());
     let count = |from: Instant, to: Instant| {
         with.device.discards.iter().filter(|&&sent| from <= sent && sent < to).count() as f64
     };
     Ok(DeletionRun {
-        vendor: vendor.to_owned(),
         trim: profile.config.trim.command.seconds(),
         files: with.deleted_alone,
         durations,
-        transactions: count(created, deleting),
         during: count(deleting, ended),
         after: count(ended, Instant::NEVER),
         after_seconds: with.run.after,
     })
-}
-
-impl DeletionRun {
-    /// By how much discard lengthens the published deletion, in seconds: buffered.
-    pub fn published_more(&self) -> Result<f64> {
-        Ok(self.published()? - durations(&self.vendor, WITHOUT)?.deletion)
-    }
-
-    /// How long the published deletion takes under discard, in seconds: buffered.
-    pub fn published(&self) -> Result<f64> {
-        Ok(durations(&self.vendor, WITH)?.deletion)
-    }
-
-    /// The most TRIMs that \[S0\]'s deletion can have waited for, one after the other.
-    pub fn published_trims(&self) -> Result<f64> {
-        Ok(self.published_more()? / self.trim)
-    }
-
-    /// Files of the deletion phase for each discard that they cause.
-    pub fn files_a_discard(&self) -> f64 {
-        self.files / (self.during + self.after)
-    }
-
-    /// Of these discards, the share that comes after the clock.
-    pub fn share_after(&self) -> f64 {
-        self.after / (self.during + self.after)
-    }
 }
 
 /// A drive that notes when it gets a discard.

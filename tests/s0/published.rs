@@ -1,7 +1,6 @@
 //! The published tables: three durations a column, from which all 13 metrics are computed.
 
 use anyhow::{Context as _, Result};
-use serde::{Deserialize, Serialize};
 use trimbench_core::Nanos;
 use trimbench_methods::postmark::Times;
 
@@ -14,7 +13,7 @@ const FILES: f64 = 50_000.0;
 pub const VENDORS: [&str; 6] = ["vendor1", "vendor2", "vendor3", "vendor4", "vendor5", "vendor6"];
 
 /// One column of a drive's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PublishedColumn {
     /// Whether files are written through the C library's buffers.
     pub buffered: bool,
@@ -43,7 +42,7 @@ impl PublishedColumn {
 }
 
 /// How long the phases took, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Durations {
     /// Creation of the files.
     pub creation: f64,

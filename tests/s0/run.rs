@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Context as _, Result};
-use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{BlockCommand, Bytes, Interrupt, Model, Opened, Virtual};
@@ -33,7 +32,7 @@ const UNIT: u64 = 4_096;
 const THREADS: usize = 2;
 
 /// One run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ColumnRun {
     /// The drive.
     pub vendor: String,
@@ -45,16 +44,12 @@ pub struct ColumnRun {
     pub durations: Durations,
     /// The 13 metrics, in the order of the tables, by their true formulas.
     pub metrics: Vec<f64>,
-    /// Discards, those that come after the clock included.
-    pub discards: f64,
-    /// Files deleted, in transactions and after them.
-    pub files_deleted: f64,
     /// From the end of the last deletion to that of the last discard, in seconds.
     pub after: f64,
 }
 
 /// Runs one repetition of a column on a drive.
-pub(super) fn repeat(
+fn repeat(
     (vendor, config): (&str, &SsdConfig),
     column: PublishedColumn,
     repetition: u32,
@@ -111,17 +106,15 @@ pub(super) fn play<M: Model<Command = BlockCommand>>(
         transactions: metric("transactions_s")?,
         deletion: metric("deletion_s")?,
     };
-    let deleted_alone = metric("deleted_alone_count")?;
     let run = ColumnRun {
         vendor: vendor.to_owned(),
         column,
         repetition,
         durations,
         metrics: metrics(&method.forecast.counts, &durations.times()).to_vec(),
-        discards: metric("discard_commands")?,
-        files_deleted: metric("deleted_in_transactions_count")? + deleted_alone,
         after: metric("sync_s")? + metric("drain_s")?,
     };
+    let deleted_alone = metric("deleted_alone_count")?;
     Ok(Played { run, deleted_alone, device: target.into_model().into_device() })
 }
 
@@ -139,7 +132,7 @@ pub fn runs(drives: &[(String, SsdConfig)], repetitions: u32) -> Result<Vec<Colu
 }
 
 /// Does `work` on each item, [`THREADS`] at a time; the results in the order of the items.
-pub(super) fn side_by_side<T: Sync, R: Send>(
+fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {

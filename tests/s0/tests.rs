@@ -1,5 +1,7 @@
+use trimbench_ssd::Profile;
+
+use super::published::{VENDORS, durations};
 use super::*;
-use crate::s0::published::durations;
 
 #[test]
 fn the_published_durations_add_up_and_deletion_is_what_is_left() {
@@ -21,8 +23,6 @@ fn means_are_taken_of_a_column_and_a_missing_one_is_an_error() {
         repetition,
         durations: Durations { creation, transactions: 2.0, deletion: 3.0 },
         metrics: vec![creation, 7.0],
-        discards: 0.0,
-        files_deleted: 0.0,
         after: 0.0,
     };
     let of = |column| [run(column, 0, 1.0), run(column, 1, 2.0)];
@@ -37,13 +37,37 @@ fn means_are_taken_of_a_column_and_a_missing_one_is_an_error() {
 }
 
 #[test]
-fn all_18_values_of_the_vendors_say_that_they_were_fitted_here() {
+fn all_18_values_of_the_vendors_say_to_what_they_were_fitted() {
     let mut fitted = 0;
     for vendor in VENDORS {
         let profile = Profile::built_in(vendor).unwrap();
         for value in &profile.values {
-            fitted += usize::from(value.source.contains("`cargo xtask evidence fit.2`"));
+            fitted += usize::from(value.source.contains("[S0], buffered"));
         }
     }
     assert_eq!(fitted, 18);
+}
+
+#[test]
+fn predictions_are_54_and_miss_their_bars_one_by_one() {
+    let published = |change: f64| -> Vec<ColumnRun> {
+        let of = |vendor: &'static str| {
+            PublishedColumn::ALL.map(|column| {
+                let mut durations = durations(vendor, column).unwrap();
+                durations.creation *= change;
+                let (vendor, metrics) = (vendor.to_owned(), Vec::new());
+                ColumnRun { vendor, column, repetition: 0, durations, metrics, after: 0.0 }
+            })
+        };
+        VENDORS.into_iter().flat_map(of).collect()
+    };
+    let count = |change: f64, is_it: fn(&Prediction) -> bool| {
+        predictions(&published(change)).unwrap().iter().filter(|it| is_it(it)).count()
+    };
+    assert_eq!(count(1.0, |_| true), 54);
+    assert_eq!(count(1.0, |it| !it.has_bar), 4);
+    assert_eq!(count(1.0, Prediction::is_near), 54);
+    // Creation is asked for within 3 % under discard, within 5 % unbuffered without.
+    assert_eq!(count(1.04, |it| !it.is_near()), 2 * 6);
+    assert_eq!(count(0.94, |it| !it.is_near()), 3 * 6);
 }

@@ -19,12 +19,11 @@ const TINY: &str = "tiny";
 const LONG: &str = "long";
 const SECOND: &str = "second";
 /// Commands of the run that is watched at every step.
-pub(super) const TINY_COMMANDS: u64 = 2_000;
+const TINY_COMMANDS: u64 = 2_000;
 
 /// What came of a configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Done {
-    pub(super) summary: String,
     /// Of the first of each two runs, both sizes together.
     pub(super) tally: SoakTally,
     pub(super) hash: u64,
@@ -58,7 +57,6 @@ pub(super) enum Broken {
 pub(super) fn run(seed: u64, number: u64, commands: u64) -> Result<Done, Broken> {
     let rng = configuration_rng(seed, number);
     let (tiny, small) = (Scenario::draw(&rng, Size::Tiny), Scenario::draw(&rng, Size::Small));
-    let summary = small.summary();
     let closely = twice(&tiny, &rng, TINY_COMMANDS, None)?;
     let long = twice(&small, &rng, commands, None)?;
     let mut hash = TraceHash::default();
@@ -66,7 +64,7 @@ pub(super) fn run(seed: u64, number: u64, commands: u64) -> Result<Done, Broken>
     hash.word(long.hash);
     let searched_both_ways = small.searches_vectorised() && long.tally.collected_units > 0;
     let tally = closely.tally.plus(&long.tally);
-    Ok(Done { summary, tally, hash: hash.value(), searched_both_ways })
+    Ok(Done { tally, hash: hash.value(), searched_both_ways })
 }
 
 /// Where in a long run the violation shows first, if everything is checked from the last good walk

@@ -10,8 +10,8 @@ mod load;
 use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
-use trimbench_core::{Nanos, Ppm, TrimPromise};
-use trimbench_ssd::{Media, Profile, SlcMode, SsdConfig, TrimMode, TrimmedReads, VictimPolicy};
+use trimbench_core::{Ppm, TrimPromise};
+use trimbench_ssd::{Media, Profile, SsdConfig, TrimMode, TrimmedReads, VictimPolicy};
 
 pub(super) use load::{Load, Start, Step, Steps};
 
@@ -129,36 +129,6 @@ impl Scenario {
                 policy,
                 VictimPolicy::Greedy | VictimPolicy::CostBenefit | VictimPolicy::CostBenefitRoot
             )
-    }
-
-    /// The main features, in a line.
-    pub(super) fn summary(&self) -> String {
-        let Self { drive, load, .. } = self;
-        let (size, spare) = (drive.capacity, drive.over_provisioning);
-        let (depth, granule) = (load.queue_depth, drive.trim.granularity);
-        let mode = format!("{:?}", drive.trim.mode).to_lowercase();
-        let mut text = format!("{size} + {spare}, queue depth {depth}, {mode} trim of {granule}");
-        let cache = |mode| drive.slc_cache.is_some_and(|cache| cache.mode == mode);
-        let flags = [
-            (cache(SlcMode::Fixed), ", fixed cache"),
-            (cache(SlcMode::Dynamic), ", dynamic cache"),
-            (self.unit_pieces() > 1, ", large units"),
-            (drive.media == Media::InPlace, ", in place"),
-            (drive.compression.is_some(), ", compressing"),
-            (drive.mapping_cache.is_some(), ", mapping cache"),
-            (drive.gc.separate_hot, ", hot data apart"),
-            (drive.gc.burst.is_some(), ", bursts"),
-            (drive.gc.pace > Nanos::ZERO, ", paced"),
-            (drive.gc.level_every.is_some(), ", levelled"),
-            (drive.gc.idle_share < Ppm(1_000_000), ", resting"),
-            (drive.buffer_overwrites, ", absorbing"),
-            (drive.nand.suspend.is_some(), ", suspending"),
-            (drive.trim.background_bound.is_some(), ", bounded backlog"),
-            (drive.power_loss_protection, ", protected"),
-            (self.faults != FaultPlan::default(), ", faulty"),
-        ];
-        flags.iter().filter(|(set, _)| *set).for_each(|(_, name)| text += name);
-        text
     }
 }
 

@@ -1,12 +1,10 @@
 //! What was done in a run, so that a reader sees what was tried and what was not.
 
-use serde::{Deserialize, Serialize};
-
 /// Defines the counts once for all that is done with each of them.
 macro_rules! tally {
     ($($(#[$text:meta])* $name:ident,)*) => {
         /// Counts of a run, or of many. Units have 4 KiB.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct SoakTally {
             $($(#[$text])* pub $name: u64,)*
         }
@@ -18,15 +16,10 @@ macro_rules! tally {
                 Self { $($name: self.$name + other.$name,)* }
             }
 
-            /// Each count with its name.
-            pub fn fields(&self) -> Vec<(&'static str, u64)> {
-                vec![$((stringify!($name), self.$name),)*]
-            }
-
-            /// Every count the same.
-            #[cfg(test)]
-            pub(crate) fn of_each(count: u64) -> Self {
-                Self { $($name: count,)* }
+            /// Names of what never occurred.
+            pub fn never(&self) -> Vec<&'static str> {
+                let fields = [$((stringify!($name), self.$name),)*];
+                fields.into_iter().filter(|(_, count)| *count == 0).map(|(name, _)| name).collect()
             }
         }
     };

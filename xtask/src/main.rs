@@ -1,15 +1,13 @@
 //! `cargo xtask`: everything a contributor or CI does with this repository, as one program.
 #![expect(clippy::print_stderr, reason = "a program reports to its user")]
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use tests::{Repository, acceptance, campaign, fuzz, process, s0, soak};
-use xtask::{bench, ci, compare_records, dist, docs, evidence, setup, tidy, vendor, verify};
+use xtask::{Repository, ci, dist, process, setup, tidy, vendor, verify};
 
-/// Set-up, tests, CI, benchmarks and evidence of trimbench. Every step can be run alone.
+/// Set-up, tests, CI, rules and releases of trimbench. Every step can be run alone.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -35,62 +33,27 @@ enum Step {
         #[arg(long)]
         lines: bool,
     },
-    /// Write the generated documents
-    Docs {
-        /// Write nothing; fail if a generated document is not what would be written
-        #[arg(long)]
-        check: bool,
-    },
     /// Renew the browser libraries in `assets/vendor` (needs npm)
     Vendor {
         /// Fetch nothing; fail if a file is not what its checksum says
         #[arg(long)]
         check: bool,
     },
-    /// Print the tables of vendor1 to vendor6 in the form of the published ones
-    S0 {
-        /// Repetitions of each column
-        #[arg(long, value_name = "N", default_value_t = 10)]
-        repetitions: u32,
-    },
-    /// Measure ourselves, each benchmark beside a peer
-    Bench(bench::BenchOptions),
-    /// Run random emulated drives under random loads and faults until something breaks
-    Soak(soak::SoakOptions),
-    /// Feed readers of what others wrote with damaged inputs and garbage until something breaks
-    Fuzz(fuzz::FuzzOptions),
-    /// Hold what is recorded against the records of an earlier commit's program
-    CompareRecords(compare_records::CompareRecordsOptions),
-    /// Go on with a test that takes hours, until it is complete; its result is to be committed
-    Campaign(campaign::CampaignOptions),
-    /// What `bench block` starts as a process of its own; destroys what is on the loop device
-    #[command(hide = true)]
-    BenchBlockWork {
-        /// The loop device
-        node: String,
-        /// Commands outstanding
-        queue_depth: u32,
-        /// How long
-        seconds: u64,
-        /// Of offsets and data
-        seed: u64,
-    },
-    /// What `evidence safe.1` and `campaign safe.3` start: the table of attacks on a program, as a
-    /// line of JSON a row
-    #[command(hide = true)]
-    Attacks {
-        /// trimbench
-        program: PathBuf,
-        /// These rows; all without
-        rows: Vec<String>,
-        /// Stop at the first row that does not hold
-        #[arg(long)]
-        first: bool,
-    },
     /// Write a release into `target/dist`: an archive, a Debian package, checksums
     Dist(dist::DistOptions),
-    /// Measure the project's claims again: one JSON line for each figure, and docs/evidence
-    Evidence(evidence::EvidenceOptions),
+    /// Measure what the tests cannot, or write the documents that are made from the code
+    #[command(disable_help_flag = true)]
+    Lab {
+        /// As `cargo xtask lab --help` says
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Write the generated documents: `lab docs`
+    Docs {
+        /// Write nothing; fail if a generated document is not what would be written
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -101,7 +64,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) if process::interrupted() => {
             eprintln!("error: {error:#}");
-            ExitCode::from(trimbench_core::exit::INTERRUPTED)
+            ExitCode::from(process::INTERRUPTED_CODE)
         }
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -111,19 +74,8 @@ fn main() -> ExitCode {
 }
 
 fn run(step: Step) -> Result<bool> {
-    // What is part of a measurement needs no checkout: nothing else happens in this process.
-    match &step {
-        Step::Attacks { program, rows, first } => {
-            return acceptance::print_attacks(program, rows, *first);
-        }
-        Step::BenchBlockWork { node, queue_depth, seconds, seed } => {
-            return bench::block::work(node, *queue_depth, *seconds, *seed).map(|()| true);
-        }
-        _ => {}
-    }
     let repository = Repository::here()?;
     match step {
-        Step::Attacks { .. } | Step::BenchBlockWork { .. } => unreachable!("handled above"),
         Step::Setup { extra } => setup::run(&repository, extra).map(|()| true),
         Step::Test => verify::run(&repository, None).map(|summary| {
             summary.print();
@@ -132,15 +84,20 @@ fn run(step: Step) -> Result<bool> {
         Step::Ci => ci::run(&repository),
         Step::Tidy { lines: true } => tidy::count_lines(&repository).map(|()| true),
         Step::Tidy { lines: false } => tidy::run(&repository),
-        Step::Docs { check } => docs::run(&repository, check),
+        Step::Docs { check } => {
+            let check = check.then(|| "--check".to_owned());
+            lab(&repository, ["docs".to_owned()].into_iter().chain(check))
+        }
+        Step::Lab { arguments } => lab(&repository, arguments),
         Step::Vendor { check } => vendor::run(&repository, check),
-        Step::S0 { repetitions } => s0::run(repetitions).map(|()| true),
-        Step::Bench(options) => bench::run(&repository, &options),
-        Step::Soak(options) => soak::run(&repository, &options),
-        Step::Fuzz(options) => fuzz::run(options),
-        Step::CompareRecords(options) => compare_records::run(&repository, &options),
-        Step::Campaign(options) => campaign::run(&repository, &options),
         Step::Dist(options) => dist::run(&repository, &options),
-        Step::Evidence(options) => evidence::run(&repository, &options),
     }
+}
+
+/// Runs the program of the package `lab`, which links the product; whether it ended well. What it
+/// needs beyond the tests is behind its features.
+fn lab(repository: &Repository, arguments: impl IntoIterator<Item = String>) -> Result<bool> {
+    let line = ["run", "--release", "--quiet", "--package", "lab", "--all-features", "--"];
+    let mut command = repository.command("cargo", &line);
+    Ok(process::run(command.args(arguments), None)?.success())
 }

@@ -3,26 +3,21 @@
 //! A missing program never fails this step: the tests that need it skip, by name and with the
 //! reason, and `tests/allowed-skips.txt` decides whether that is acceptable.
 
-mod browser;
+mod python;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::{Repository, process};
-use ::tests::acceptance::build_before;
-use ::tests::campaign::mutants;
 
 /// What can be set up for beyond the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Extra {
-    /// The benchmarks: a C compiler and fio for the yardsticks
-    Bench,
-    /// The campaigns and their evidence: what finds mutants, a quick linker, what compiles the
-    /// observer in the kernel, and the program of before, as it was attacked
-    Campaigns,
+    /// `cargo xtask lab`: peers, a C compiler, what compiles the observer in the kernel
+    Lab,
 }
 
 /// A program, the Debian package that brings it, and what it is for.
@@ -36,7 +31,7 @@ pub(crate) struct Tool {
     pub(crate) purpose: &'static str,
 }
 
-const FOR_TESTS: [Tool; 13] = [
+const FOR_TESTS: [Tool; 14] = [
     Tool { program: "mkfs.ext4", package: "e2fsprogs", purpose: "tests on ext4" },
     Tool { program: "mkfs.xfs", package: "xfsprogs", purpose: "tests on XFS" },
     Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on btrfs" },
@@ -45,25 +40,20 @@ const FOR_TESTS: [Tool; 13] = [
     Tool { program: "fstrim", package: "util-linux", purpose: "tests of FITRIM" },
     Tool { program: "udevadm", package: "udev", purpose: "the test of a rule that is advised" },
     Tool { program: "systemctl", package: "systemd", purpose: "the test of a timer, likewise" },
-    Tool { program: "postmark", package: "postmark", purpose: "the evidence `files`: the peer" },
-    Tool { program: "blkparse", package: "blktrace", purpose: "the evidence `trace`: the peer" },
+    Tool { program: "postmark", package: "postmark", purpose: "tests of PostMark: the peer" },
+    Tool { program: "blkparse", package: "blktrace", purpose: "tests of traces: the peer" },
+    Tool { program: "fio", package: "fio", purpose: "tests of traces, and `lab speed`: the peer" },
     Tool { program: "blkid", package: "util-linux", purpose: "tests that look for signatures" },
     Tool { program: "chromium", package: "chromium", purpose: "tests of the HTML report" },
     Tool { program: "python3", package: "python3-venv", purpose: "tests of the HTML report" },
 ];
-const FOR_BENCHES: [Tool; 2] = [
-    Tool { program: "gcc", package: "gcc", purpose: "the yardstick of the benchmark `ssd`" },
-    Tool { program: "fio", package: "fio", purpose: "the peer of the benchmark `block`" },
-];
 /// No program, but found as one: it is an absolute path.
 const BPF_HEADER: &str = "/usr/include/bpf/bpf_helpers.h";
-const FOR_CAMPAIGNS: [Tool; 6] = [
-    Tool { program: "ld.lld", package: "lld", purpose: "the campaign `safe.3`: builds mutants" },
-    Tool { program: "unshare", package: "util-linux", purpose: "the campaign `safe.3`" },
-    Tool { program: "clang", package: "clang", purpose: "the campaign `safe.2`: its observer" },
-    Tool { program: BPF_HEADER, package: "libbpf-dev", purpose: "the campaign `safe.2`" },
-    Tool { program: "cc", package: "gcc", purpose: "the campaign `safe.2`: what is planted" },
-    Tool { program: "addpart", package: "util-linux", purpose: "the campaign `safe.2`" },
+const FOR_LAB: [Tool; 4] = [
+    Tool { program: "gcc", package: "gcc", purpose: "`lab speed`: the yardstick" },
+    Tool { program: "clang", package: "clang", purpose: "`lab safety`: the observer" },
+    Tool { program: BPF_HEADER, package: "libbpf-dev", purpose: "`lab safety`: the observer" },
+    Tool { program: "addpart", package: "util-linux", purpose: "`lab safety`" },
 ];
 
 /// Administrators' programs are outside the search path of ordinary users in some distributions.
@@ -79,15 +69,15 @@ pub fn run(repository: &Repository, extra: Option<Extra>) -> Result<()> {
     if absent.is_empty() {
         println!("setup: all {} programs are there", wanted.len());
     }
-    if let Err(error) = browser::run(repository) {
-        println!("setup: missing: what drives Chromium: {error:#}");
-    }
-    ::tests::slow_disk::detach_dead().context("detach what killed tests left mounted")?;
-    if extra == Some(Extra::Campaigns) {
-        mutants::install(repository)?;
-        build_before(repository, None)?;
+    if let Err(error) = python::run(repository) {
+        println!("setup: missing: nextest, and what drives Chromium: {error:#}");
     }
     Ok(())
+}
+
+/// Where nextest is, if it could be installed.
+pub fn nextest(repository: &Repository) -> PathBuf {
+    repository.target().join(python::ENVIRONMENT).join("bin/cargo-nextest")
 }
 
 /// Installs which of these are missing, where that is possible; describes what is missing then.
@@ -106,10 +96,8 @@ fn can_install() -> bool {
 
 fn wanted(extra: Option<Extra>) -> Vec<Tool> {
     let mut wanted = FOR_TESTS.to_vec();
-    match extra {
-        Some(Extra::Bench) => wanted.extend(FOR_BENCHES),
-        Some(Extra::Campaigns) => wanted.extend(FOR_CAMPAIGNS),
-        None => {}
+    if extra == Some(Extra::Lab) {
+        wanted.extend(FOR_LAB);
     }
     wanted
 }

@@ -131,7 +131,7 @@ pub struct Check {
 }
 
 /// Every rule.
-pub const CHECKS: [Check; 18] = [
+pub const CHECKS: [Check; 15] = [
     Check { name: "arrows", find: crates::arrows },
     Check { name: "descriptions", find: crates::descriptions },
     Check { name: "type-names", find: modules::type_names },
@@ -144,12 +144,9 @@ pub const CHECKS: [Check; 18] = [
     Check { name: "registry-hosts", find: text::registry_hosts },
     Check { name: "large-files", find: files::large },
     Check { name: "modes", find: files::modes },
-    Check { name: "method-pages", find: coverage::method_pages },
     Check { name: "exit-codes", find: coverage::exit_codes },
     Check { name: "references", find: coverage::references },
-    Check { name: "generated-documents", find: coverage::generated },
     Check { name: "allowed-skips", find: coverage::allowed_skips },
-    Check { name: "old-evidence", find: coverage::old_evidence },
 ];
 
 /// Prints how many lines of Rust there are.

@@ -10,11 +10,12 @@ mod count;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::process::{self, OutputStream};
+use crate::process;
 use crate::steps::{Deadline, seconds, timed};
 use crate::{Repository, setup};
 
@@ -74,26 +75,40 @@ pub fn run(repository: &Repository, deadline: Option<Deadline>) -> Result<SkipSu
 }
 
 fn test(repository: &Repository, deadline: Option<Deadline>) -> Result<SkipSummary> {
-    let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output"];
     let mut counter = TestCounter::default();
-    let ended = process::run_lines(
-        &mut repository.command("cargo", &arguments),
-        deadline,
-        |stream, line| match stream {
-            OutputStream::Output if counter.output(line) => println!("{line}"),
-            OutputStream::Output => {}
-            OutputStream::Error => {
-                counter.error(line);
-                eprintln!("{line}");
+    let mut complete = true;
+    for arguments in commands(&setup::nextest(repository)) {
+        counter.begin();
+        let mut command = repository.command(&arguments[0], &[]);
+        let ended = process::run_lines(command.args(&arguments[1..]), deadline, |line| {
+            if counter.line(line) {
+                println!("{line}");
             }
-        },
-    )?;
-    if !ended.success() {
-        println!("cargo test {}", ended.describe());
+        })?;
+        if !ended.success() {
+            println!("{} {}", arguments.join(" "), ended.describe());
+        }
+        complete &= ended.success();
     }
-    let mut summary = counter.finish(ended.success());
+    let mut summary = counter.finish(complete);
     summary.refused = refused(&summary.skips, &allowed(repository)?);
     Ok(summary)
+}
+
+/// The command lines that run every test: by nextest, which runs tests of different programs at the
+/// same time, or by cargo alone where nextest is not there.
+fn commands(nextest: &Path) -> Vec<Vec<String>> {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    if !nextest.exists() {
+        return vec![words("cargo test --workspace --no-fail-fast -- --show-output")];
+    }
+    // Most tests that take long wait for a disk, a browser or a clock.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    let run = format!(
+        "nextest run --workspace --no-fail-fast --success-output immediate --test-threads {threads}"
+    );
+    let run = [vec![nextest.display().to_string()], words(&run)].concat();
+    vec![run, words("cargo test --workspace --doc --no-fail-fast -- --show-output")]
 }
 
 fn report(summary: &SkipSummary, span: Duration) {

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context as _, Result};
 use trimbench_core::{Bytes, Nanos};
 use trimbench_trace::{FORMATS, Format, Record, RecordKind, Writer};
 
@@ -26,34 +25,19 @@ const PACKED: [&str; 5] = [
 ];
 
 /// Whole files.
-#[derive(Debug)]
-pub(in crate::fuzz) struct Corpus {
-    pub(super) files: Vec<Vec<u8>>,
-}
-
-impl Corpus {
-    pub(in crate::fuzz) fn new() -> Result<Self> {
-        let samples = FORMATS.iter().map(|format| format.sample).filter(|text| !text.is_empty());
-        let mut files: Vec<Vec<u8>> =
-            samples.chain(TEXTS).map(|text| text.as_bytes().to_vec()).collect();
-        for hexadecimal in PACKED {
-            files.push(bytes(hexadecimal)?);
-        }
-        for big_endian in [false, true] {
-            files.push(events(big_endian));
-        }
-        for format in FORMATS.iter().filter(|format| format.is_written()) {
-            for count in [3, 12, 300] {
-                files.push(written(format, &records(count))?);
-            }
-        }
-        Ok(Self { files })
+pub(super) fn files() -> Vec<Vec<u8>> {
+    let samples = FORMATS.iter().map(|format| format.sample).filter(|text| !text.is_empty());
+    let texts = samples.chain(TEXTS).map(|text| text.as_bytes().to_vec());
+    let mut files: Vec<Vec<u8>> = texts.chain(PACKED.map(bytes)).collect();
+    files.extend([events(false), events(true)]);
+    for format in FORMATS.iter().filter(|format| format.is_written()) {
+        files.extend([3, 12, 300].map(|count| written(format, &records(count))));
     }
+    files
 }
 
-fn bytes(hexadecimal: &str) -> Result<Vec<u8>> {
-    let digits = |at: usize| hexadecimal.get(at..at + 2).context("an even number of digits");
-    let byte = |at| u8::from_str_radix(digits(at)?, 16).context("a hexadecimal digit");
+fn bytes(hexadecimal: &str) -> Vec<u8> {
+    let byte = |at| u8::from_str_radix(&hexadecimal[at..at + 2], 16).expect("two digits");
     (0..hexadecimal.len()).step_by(2).map(byte).collect()
 }
 
@@ -115,11 +99,10 @@ impl Write for Memory {
     }
 }
 
-fn written(format: &'static Format, records: &[Record]) -> Result<Vec<u8>> {
+fn written(format: &'static Format, records: &[Record]) -> Vec<u8> {
     let memory = Memory::default();
-    let mut writer = Writer::new(format, Box::new(memory.clone()), true, false)?;
-    writer.write(records)?;
-    writer.finish()?;
-    let file = std::mem::take(&mut *memory.0.lock().unwrap_or_else(PoisonError::into_inner));
-    Ok(file)
+    let mut writer = Writer::new(format, Box::new(memory.clone()), true, false).unwrap();
+    writer.write(records).unwrap();
+    writer.finish().unwrap();
+    std::mem::take(&mut *memory.0.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
-use trimbench_core::Bytes;
 use trimbench_core::settings::Named as _;
+use trimbench_core::{Bytes, Nanos};
 use trimbench_ssd::TrimMode;
 
 use super::*;

@@ -9,17 +9,10 @@ fn only_what_is_missing_is_installed_and_each_package_once() {
 }
 
 #[test]
-fn benchmarks_ask_for_a_compiler_and_tests_do_not() {
+fn the_lab_asks_for_a_compiler_and_tests_do_not() {
     let nothing_there = |_: &str| false;
     assert!(!packages(&missing(&wanted(None), nothing_there)).contains(&"gcc"));
-    assert!(packages(&missing(&wanted(Some(Extra::Bench)), nothing_there)).contains(&"gcc"));
-}
-
-#[test]
-fn campaigns_ask_for_what_compiles_the_observer() {
-    let absent = missing(&wanted(Some(Extra::Campaigns)), |program| program != "clang");
-    assert_eq!(packages(&absent), ["clang"]);
-    assert!(packages(&wanted(Some(Extra::Campaigns))).contains(&"libbpf-dev"));
+    assert!(packages(&missing(&wanted(Some(Extra::Lab)), nothing_there)).contains(&"gcc"));
 }
 
 #[test]

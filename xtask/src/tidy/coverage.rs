@@ -1,35 +1,15 @@
-//! Checks that two sides agree: pages and methods, exit codes and their table, citations and
-//! references, generated documents and their generators.
+//! Checks that two sides agree: exit codes and their table, citations and references, tests and the
+//! list of those that may skip.
 
 use std::collections::BTreeSet;
 
-use ::tests::acceptance::KEYS;
-use trimbench_methods::METHODS;
-
 use super::text::prose;
 use super::{Fault, File, SourceTree};
-use crate::docs::{self, methods};
-use crate::evidence::page;
 
-const METHOD_PAGES: &str = "docs/methods/";
 const EXIT_CODES: &str = "crates/trimbench-core/src/exit.rs";
 const EXIT_PAGE: &str = "docs/reference/exit-codes.md";
 const REFERENCES: &str = "docs/references.md";
-const README: &str = "README.md";
 const ALLOWED_SKIPS: &str = "tests/allowed-skips.txt";
-
-/// Each page of a method is that of a method. (A method without a page does not compile.)
-pub(super) fn method_pages(tree: &SourceTree) -> Vec<Fault> {
-    let mut findings = Vec::new();
-    for file in tree.with_extension("md") {
-        let Some(name) = file.path.strip_prefix(METHOD_PAGES) else { continue };
-        let id = name.trim_end_matches(".md");
-        if id != "README" && METHODS.iter().all(|info| info.id != id) {
-            findings.push(Fault::of(&file.path, format!("no method is called `{id}`")));
-        }
-    }
-    findings
-}
 
 /// Each exit code is in the table of the documents.
 pub(super) fn exit_codes(tree: &SourceTree) -> Vec<Fault> {
@@ -118,48 +98,6 @@ fn cited_keys(text: &str) -> Vec<&str> {
         }
     }
     keys
-}
-
-/// Generated documents are what their generator writes.
-pub(super) fn generated(tree: &SourceTree) -> Vec<Fault> {
-    let stale = docs::GENERATED.iter().filter(|document| {
-        let present = tree.file(document.path).and_then(|file| file.text.as_deref());
-        present != Some((document.text)().as_str())
-    });
-    let pages = METHODS.iter().map(|info| (methods::path(info), info)).filter(|(path, info)| {
-        let present = tree.file(path).and_then(|file| file.text.as_deref());
-        present.is_some_and(|page| methods::with_options(page, info).ok().as_deref() != Some(page))
-    });
-    let paths = stale.map(|document| document.path.to_owned()).chain(pages.map(|(path, _)| path));
-    let message = "not what `cargo xtask docs` writes: run it";
-    paths.map(|path| Fault::of(&path, message)).collect()
-}
-
-/// Each page of evidence says so if it is older than the model, and the README quotes none that is.
-pub(super) fn old_evidence(tree: &SourceTree) -> Vec<Fault> {
-    let mut findings = Vec::new();
-    for key in &KEYS {
-        let path = page::path(key);
-        let text = tree.file(&path).and_then(|file| file.text.as_deref());
-        let Some(text) = text else { continue };
-        if page::with_age(text).ok().as_deref() != Some(text) {
-            let message = "does not say whether it is older than the model: `cargo xtask docs`";
-            findings.push(Fault::of(&path, message));
-        }
-        let is_quoted = |line: &str| {
-            line.split_once("evidence: ").is_some_and(|(_, rest)| {
-                rest.split('`').any(|id| key.claims.iter().any(|claim| claim.id == id))
-            })
-        };
-        let readme = tree.file(README).filter(|_| page::is_old(text).unwrap_or(true));
-        for (number, line) in readme.into_iter().flat_map(File::lines) {
-            if is_quoted(line) {
-                let message = format!("quotes {path}, which is older than the model");
-                findings.extend(readme.map(|file| Fault::at(file, number, message)));
-            }
-        }
-    }
-    findings
 }
 
 /// Each test that may skip is a test that exists.

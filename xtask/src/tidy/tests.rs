@@ -1,6 +1,5 @@
 use super::{CHECKS, Fault, File, SourceTree};
 use crate::Repository;
-use crate::docs;
 
 /// A tree of text files that nobody may execute.
 pub(super) fn tree(files: &[(&str, &str)]) -> SourceTree {
@@ -15,22 +14,17 @@ pub(super) fn tree(files: &[(&str, &str)]) -> SourceTree {
 
 /// A repository in which nothing is wrong.
 fn clean() -> SourceTree {
-    let pages = docs::GENERATED.map(|document| (document.path, (document.text)()));
-    let mut files: Vec<(&str, &str)> =
-        pages.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    files.push((
-        "crates/trimbench-methods/Cargo.toml",
-        "[package]\nname = \"trimbench-methods\"\ndescription = \"Methods\"\n",
-    ));
-    files.push(("crates/trimbench-core/src/exit.rs", "pub const DONE: u8 = 0;\n"));
-    files.push((
-        "docs/references.md",
-        "# References\n\n- **[S0]** A table.\n- **[S1]**\n- **[S2]**\n- **[S3]**\n- **[S4]**\n\
-         - **[CALL24]**\n",
-    ));
-    files.push(("crates/a/src/one.rs", "use crate::two::Two;\n"));
-    files.push(("crates/trimbench-methods/src/lib.rs", "//! Methods. Source: [S0].\n"));
-    tree(&files)
+    tree(&[
+        (
+            "crates/trimbench-methods/Cargo.toml",
+            "[package]\nname = \"trimbench-methods\"\ndescription = \"Methods\"\n",
+        ),
+        ("crates/trimbench-core/src/exit.rs", "pub const DONE: u8 = 0;\n"),
+        ("docs/reference/exit-codes.md", "# Exit codes\n\n| `0` | done |\n"),
+        ("docs/references.md", "# References\n\n- **[S0]** A table.\n"),
+        ("crates/a/src/one.rs", "use crate::two::Two;\n"),
+        ("crates/trimbench-methods/src/lib.rs", "//! Methods. Source: [S0].\n"),
+    ])
 }
 
 /// For each check a file that it must refuse.
@@ -52,11 +46,8 @@ fn plant(check: &str) -> File {
         "registry-hosts" => text("a.sh", concat!("ping static.crates", ".io\n")),
         "large-files" => File { size: 256 * 1024 + 1, ..text("a.bin", "") },
         "modes" => File { executable: true, ..text("a.md", "# Title\n") },
-        "method-pages" => text("docs/methods/no-method.md", "# No method\n"),
         "exit-codes" => text("crates/trimbench-core/src/exit.rs", "pub const NEW: u8 = 77;\n"),
         "references" => text("a.rs", "// Source: [NONE99].\n"),
-        "generated-documents" => text(docs::GENERATED[0].path, "# Exit codes, by hand\n"),
-        "old-evidence" => text("docs/evidence/ssd.md", "# Evidence\n\nOf no known model.\n"),
         "allowed-skips" => text("tests/allowed-skips.txt", "no_such_test  # gone\n"),
         other => panic!("nothing is planted for `{other}`"),
     }

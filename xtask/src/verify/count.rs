@@ -1,8 +1,9 @@
-//! Counts what `cargo test -- --show-output` prints.
+//! Counts what test programs print, whether cargo runs them one after the other (`--show-output`)
+//! or nextest each test by itself (`--success-output immediate`).
 //!
 //! Each test program prints `running N tests`, a line a test, the output of those that passed
 //! (after `successes:`), the output of those that failed (after `failures:`), and at the end
-//! `test result: ...`.
+//! `test result: ...`. nextest indents all that, and has a line of its own before it: `PASS [...`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +17,12 @@ pub struct TestCounter {
     /// Test programs that began, and that ended with a result.
     begun: u64,
     ended: u64,
-    /// Within the output of tests that passed.
+    /// Within the output of tests that passed, as the harness lists it.
     in_successes: bool,
+    /// Within what nextest prints of tests, and of one that passed. What their programs count does
+    /// not count then, as some start others and end them.
+    by_nextest: bool,
+    has_passed: bool,
     /// Tests that passed: of the program that runs, and of those that ended with a result.
     passing: BTreeSet<String>,
     counted: BTreeSet<String>,
@@ -28,24 +33,47 @@ pub struct TestCounter {
 }
 
 impl TestCounter {
-    /// Takes a line of standard output; whether it is worth showing.
-    pub fn output(&mut self, line: &str) -> bool {
+    /// Another command begins, which may print in the other way.
+    pub fn begin(&mut self) {
+        (self.by_nextest, self.has_passed) = (false, false);
+    }
+
+    /// Takes a line of either stream; whether it is worth showing.
+    pub fn line(&mut self, line: &str) -> bool {
+        let line = line.trim();
         if let Some(skip) = parse_skip(line) {
             self.add(self.begun, skip);
             return false;
         }
+        if let Some((outcome, rest)) = parse_outcome(line) {
+            self.has_passed = outcome == "PASS";
+            self.by_nextest = outcome != "Summary";
+            if let Some((passed, failed)) = parse_summary(rest).filter(|_| !self.by_nextest) {
+                self.ended += 1;
+                self.passed += passed;
+                self.failed += failed;
+            }
+            return !self.has_passed;
+        }
+        if is_nextest(line) {
+            self.begun += 1;
+            self.by_nextest = true;
+            return true;
+        }
+        if self.by_nextest {
+            return !(self.has_passed || line.is_empty());
+        }
         if is_beginning(line) {
             self.begun += 1;
-            self.in_successes = false;
             self.passing.clear();
             return false;
         }
         if let Some((passed, failed)) = parse_result(line) {
             self.ended += 1;
-            self.in_successes = false;
             self.passed += passed;
             self.failed += failed;
             self.counted.append(&mut self.passing);
+            self.in_successes = false;
             return true;
         }
         if let Some(name) = parse_ignored(line) {
@@ -61,17 +89,6 @@ impl TestCounter {
             return false;
         }
         !(self.in_successes || line.is_empty())
-    }
-
-    /// Takes a line of standard error. A test that bypasses the harness's capture prints its skip
-    /// here, where the test programs cannot be told apart.
-    pub fn error(&mut self, line: &str) {
-        if let Some(skip) = parse_skip(line) {
-            let known = self.skips.keys().any(|(_, name)| *name == skip.name);
-            if !known {
-                self.add(0, skip);
-            }
-        }
     }
 
     /// The counts. `success` is cargo's own verdict: when it is not content although no test
@@ -119,6 +136,28 @@ fn parse_skip(line: &str) -> Option<Skip> {
     let (name, reason) = line.strip_prefix("SKIP ")?.split_once(": ")?;
     let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
     is_name.then(|| Skip { name: name.to_owned(), reason: reason.trim().to_owned() })
+}
+
+/// `Starting 3 tests across 2 binaries`: the first that nextest says.
+fn is_nextest(line: &str) -> bool {
+    line.starts_with("Starting ") && line.contains(" tests across ")
+}
+
+/// `PASS [   0.004s] (1/3) package test`: how nextest says that a test ended, or all did; and what
+/// follows the time.
+fn parse_outcome(line: &str) -> Option<(&str, &str)> {
+    let (outcome, rest) = line.split_once(" [")?;
+    let is_outcome = matches!(outcome, "PASS" | "FAIL" | "SLOW" | "TIMEOUT" | "Summary")
+        || outcome.starts_with("SIG");
+    let (_, rest) = rest.split_once("] ")?;
+    is_outcome.then_some((outcome, rest))
+}
+
+/// `3 tests run: 2 passed (1 slow), 1 failed, 0 skipped`: how many passed, and how many did not.
+fn parse_summary(text: &str) -> Option<(u64, u64)> {
+    let (run, rest) = text.split_once(" tests run: ").or_else(|| text.split_once(" test run: "))?;
+    let (run, passed): (u64, u64) = (run.parse().ok()?, rest.split(' ').next()?.parse().ok()?);
+    Some((passed, run.checked_sub(passed)?))
 }
 
 /// `running 12 tests`

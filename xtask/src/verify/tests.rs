@@ -36,7 +36,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 fn count(printed: &str, success: bool) -> SkipSummary {
     let mut counter = TestCounter::default();
     for line in printed.lines() {
-        counter.output(line);
+        counter.line(line);
     }
     counter.finish(success)
 }
@@ -56,22 +56,69 @@ fn results_are_summed_and_a_skip_is_not_a_pass() {
 #[test]
 fn failures_are_shown_and_the_output_of_passed_tests_is_not() {
     let mut counter = TestCounter::default();
-    let shown: Vec<&str> = PRINTED.lines().filter(|line| counter.output(line)).collect();
+    let shown: Vec<&str> = PRINTED.lines().filter(|line| counter.line(line)).collect();
     assert!(shown.contains(&"assertion failed"), "{shown:?}");
     assert!(shown.contains(&"test units::a_wrong_size_is_refused ... FAILED"), "{shown:?}");
     assert!(!shown.contains(&"noise of a passed test"), "{shown:?}");
     assert!(!shown.contains(&"test lines ... ok"), "{shown:?}");
 }
 
+/// What nextest prints of two tests that pass, one of which skips, and one that fails.
+const BY_NEXTEST: &str = "    Starting 3 tests across 2 binaries
+        PASS [   0.004s] (1/3) tests::linux discards_reach_the_device
+  stdout ───
+
+    running 1 test
+    test discards_reach_the_device ... ok
+
+    test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.00s
+
+  stderr ───
+    SKIP discards_reach_the_device: needs root
+    noise of a passed test
+    running 1 test
+
+        PASS [   0.001s] (2/3) trimbench-core units::a_size_is_parsed
+  stdout ───
+
+    running 1 test
+    test units::a_size_is_parsed ... ok
+
+    test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.00s
+
+        FAIL [   0.001s] (3/3) trimbench-core units::a_wrong_size_is_refused
+  stdout ───
+
+    running 1 test
+    test units::a_wrong_size_is_refused ... FAILED
+
+    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; finished in 0.00s
+
+  stderr ───
+    assertion failed
+
+     Summary [   0.006s] 3 tests run: 2 passed, 1 failed, 0 skipped
+        FAIL [   0.001s] (3/3) trimbench-core units::a_wrong_size_is_refused
+";
+
 #[test]
-fn a_skip_seen_on_both_streams_is_one_skip() {
-    let mut counter = TestCounter::default();
-    counter.error("SKIP printed_around_the_capture: needs root");
-    for line in PRINTED.lines() {
-        counter.output(line);
+fn what_nextest_prints_is_counted_and_shown_alike() {
+    assert_eq!(count(BY_NEXTEST, false).line(), "1 passed, 1 failed, 1 skipped");
+    let mut both = TestCounter::default();
+    for printed in [BY_NEXTEST, PRINTED] {
+        both.begin();
+        for line in printed.lines() {
+            both.line(line);
+        }
     }
-    counter.error("SKIP a_loop_device_is_trimmed: needs root");
-    assert_eq!(counter.finish(false).line(), "1 passed, 1 failed, 2 skipped");
+    assert_eq!(both.finish(false).line(), "3 passed, 2 failed, 2 skipped");
+    let mut counter = TestCounter::default();
+    let shown: Vec<&str> = BY_NEXTEST.lines().filter(|line| counter.line(line)).collect();
+    let is_shown = |text: &str| shown.iter().any(|line| line.contains(text));
+    assert!(is_shown("assertion failed") && is_shown("Summary"), "{shown:?}");
+    for text in ["a_size_is_parsed", "SKIP", "noise"] {
+        assert!(!is_shown(text), "{text}: {shown:?}");
+    }
 }
 
 #[test]
@@ -86,9 +133,9 @@ fn a_broken_build_and_a_crashed_test_program_are_failures() {
 fn a_skip_in_a_program_that_crashed_takes_nothing_from_the_others() {
     let mut counter = TestCounter::default();
     for line in format!("{PRINTED}running 2 tests\n").lines() {
-        counter.output(line);
+        counter.line(line);
     }
-    counter.error("SKIP in_the_crashed_program: needs root");
+    counter.line("SKIP in_the_crashed_program: needs root");
     assert_eq!(counter.finish(false).line(), "2 passed, 2 failed, 2 skipped");
 }
 

@@ -69,6 +69,26 @@ fn the_limits_themselves_are_within() {
     assert!(ramp.steady && (ramp.rise - 0.125).abs() < 1e-15);
 }
 
+/// Exactly, in integers: with e = max - min, S the sum and N = -2 y0 - y1 + y3 + 2 y4 of a window
+/// of five the limits of \[PTS\] are 25 e <= S and 20 |N| <= S.
+#[test]
+fn a_window_exactly_at_a_limit_is_steady_and_the_least_beyond_it_is_not() {
+    // S = 125 and e = 5 without a rise; N = 10 and S = 200, rising and falling.
+    for window in [[27, 22, 27, 22, 27], [38, 39, 40, 41, 42], [42, 41, 40, 39, 38]] {
+        for scale in 1..20_000 {
+            let scaled = window.map(|round| f64::from(round * scale));
+            assert_eq!(Criterion::PTS.steady_at(&scaled), Some(5), "{scaled:?}");
+            let mut beyond = scaled;
+            // The highest: one more of it is one more of `e`, and two more of `N`.
+            beyond[if window[0] > window[4] { 0 } else { 4 }] += 1.0;
+            assert_eq!(Criterion::PTS.steady_at(&beyond), None, "{beyond:?}");
+            // Rounds that are far from steady come before it.
+            let before = [1_000, 2_000].map(|round| f64::from(round * scale));
+            assert_eq!(Criterion::PTS.steady_at(&[&before[..], &scaled].concat()), Some(7));
+        }
+    }
+}
+
 #[test]
 fn too_few_rounds_and_stopped_drives_are_not_steady() {
     assert_eq!(Criterion::PTS.judge_last(&[1.0; 4]), None);

@@ -17,6 +17,7 @@ mod profiles;
 mod properties;
 pub(crate) mod slc_cache;
 mod timing;
+mod trim_modes;
 
 /// A small drive whose numbers are easy to add up: one channel, one die, 64 KiB programs.
 pub(crate) fn plain() -> SsdConfig {
@@ -362,7 +363,9 @@ fn an_ignored_trim_frees_nothing_and_none_costs_its_command() {
     for (mode, media) in [(TrimMode::Ignored, Media::Flash), (TrimMode::None, Media::InPlace)] {
         let mut target = drive(SsdConfig { trim: trim(mode), media, ..plain() });
         target.model_mut().precondition_sequential(Bytes(0), Bytes::mib(64));
-        assert_eq!(times(&mut target, &[BlockCommand::Discard(units(0, 1_024))]), [130]);
+        for count in [1, 256, 8_192] {
+            assert_eq!(times(&mut target, &[BlockCommand::Discard(units(0, count))]), [130]);
+        }
         assert_eq!(target.model_mut().mapped_units(), 64 * 256);
         assert_eq!(target.model().counters().discarded_mapped_units, 0);
     }

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{TempDir, tempdir, tempdir_in};
 use tests::Need::{Filesystem, Loop, Program, Root};
-use tests::requires;
+use tests::{machine, requires};
 use trimbench_results::Outcome;
 
 use super::interrupts::{signal, wait_for_steps};
@@ -138,13 +137,6 @@ fn image(mebibytes: u64) -> (TempDir, String) {
     (folder, target)
 }
 
-/// What a test holds while its runs mount: all mount in one folder, where each run removes what
-/// killed ones left, and where the mounts of one are looked for.
-fn alone() -> MutexGuard<'static, ()> {
-    static MOUNTING: Mutex<()> = Mutex::new(());
-    MOUNTING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Mounts of ours.
 fn mounted_places() -> Vec<String> {
     let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
@@ -162,7 +154,8 @@ fn delete_stall_runs_on_a_filesystem_that_it_has_made() {
     if !requires(test, &[Root, Loop, Program("mkfs.ext4"), Filesystem("ext4")]) {
         return;
     }
-    let _alone = alone();
+    // All runs mount in one folder, where each removes what killed ones left.
+    let _alone = machine::alone();
     let (folder, target) = image(256);
     let destroy = destroy(folder.path());
     let more = ["--target", &target, "--destroy", &destroy, "--output", "run"];
@@ -183,7 +176,8 @@ fn a_killed_run_is_cleaned_up_at_the_next_start_and_gone_on_with() {
     if !requires(test, &[Root, Loop, Program("mkfs.ext4"), Filesystem("ext4")]) {
         return;
     }
-    let _alone = alone();
+    // All runs mount in one folder, where each removes what killed ones left.
+    let _alone = machine::alone();
     let (folder, target) = image(256);
     let destroy = destroy(folder.path());
     let more = ["--target", &target, "--destroy", &destroy, "--output", "run"];

@@ -130,6 +130,16 @@ fn a_pool_and_its_drives_are_written_what_the_dry_run_says() {
 }
 
 #[test]
+fn a_pool_of_ten_slow_drives_is_written_what_the_dry_run_says_within_a_fifth() {
+    let (folder, target) = (tempdir().unwrap(), "raidz2:sim:vendor2*10");
+    let (set, written) = (&["file-size=128MiB"][..], "callers_written_bytes");
+    let plan = Case { method: "delete-storm", set, target, written, destroy: None }
+        .check(folder.path(), "run");
+    let share = sum(folder.path(), "run", "write_bytes") / forecast(&plan, "on drives");
+    assert!((0.8..=1.05).contains(&share), "{share} of what its drives were to be written");
+}
+
+#[test]
 fn a_directory_is_written_what_the_dry_run_says() {
     let folder = tempdir_in("/var/tmp").unwrap();
     let target = folder.path().to_str().unwrap();
@@ -264,4 +274,17 @@ fn the_time_is_foretold_by_that_of_an_earlier_run() {
     let refused = run(&["--target", target, "--dry-run", "--timed-by", "drive"]);
     assert_eq!(code(&refused), Some(2));
     assert!(stderr(&refused).contains("does not say how long a session took"), "{refused:?}");
+}
+
+#[test]
+fn the_memory_that_the_largest_drives_need_is_said_before_they_are_built() {
+    let folder = tempdir().unwrap();
+    for settings in ["capacity=61.44TB", "capacity=256TB,drive.over_provisioning=7%"] {
+        let target = format!("sim:generic-nvme-qlc-large,drive.mapping_unit=64KiB,{settings}");
+        let plan =
+            trimbench(folder.path(), &["run", "trim-sweep", "--dry-run", "--target", &target]);
+        // Where the machine has less, the refusal says how much it is.
+        let said = if code(&plan) == Some(0) { stdout(&plan) } else { stderr(&plan) };
+        assert!(said.contains("memory") && !said.contains("is beyond"), "{settings}: {said}");
+    }
 }

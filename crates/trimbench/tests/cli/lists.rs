@@ -76,7 +76,7 @@ fn a_profile_is_explained_value_by_value() {
     assert_eq!(document["assumed"], assumed);
     let command = values.iter().find(|value| value["key"] == "trim.command").unwrap();
     assert_eq!((&command["value"], &command["origin"]), (&trim.into(), &"fitted".into()));
-    assert!(command["source"].as_str().unwrap().contains("cargo xtask evidence fit.2"));
+    assert!(command["source"].as_str().unwrap().contains("cargo xtask lab fit.published_drives"));
     // One line for each value.
     let format = ["profiles", "--explain", "vendor2", "--output-format", "ndjson"];
     let ndjson = list(&format);

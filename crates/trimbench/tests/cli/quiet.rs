@@ -1,15 +1,11 @@
 //! Other load on a real target: the run waits, then ends with the reason, or goes on and believes
 //! nothing. On filesystems on loop devices of these tests.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::process::Output;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
 use tempfile::{tempdir, tempdir_in};
+use tests::writer::OtherWriter;
 use tests::{LoopFilesystem, requires};
 
 use super::directories::needs;
@@ -36,40 +32,6 @@ fn run(folder: &Path, target: &str, more: &[&str]) -> Output {
     looking(folder, &arguments).output().expect("the program was built")
 }
 
-/// Writes a MiB to the disk again and again, until it is dropped.
-struct Writer {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Writer {
-    fn start(path: &Path) -> Self {
-        let file = File::create_new(path).unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            let data = vec![7_u8; 1 << 20];
-            for place in (0..64).cycle() {
-                if stopped.load(Ordering::Relaxed) {
-                    return;
-                }
-                file.write_all_at(&data, place << 20).unwrap();
-                file.sync_data().unwrap();
-            }
-        });
-        Self { stop, thread: Some(thread) }
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
 #[test]
 fn a_target_that_others_write_to_is_not_measured_unless_that_is_no_matter() {
     const TEST: &str =
@@ -80,7 +42,7 @@ fn a_target_that_others_write_to_is_not_measured_unless_that_is_no_matter() {
     let image = LoopFilesystem::new("ext4", 512, "discard");
     let target = image.path().to_str().unwrap();
     let folder = tempdir().unwrap();
-    let _writer = Writer::start(&image.path().join("of-others"));
+    let _writer = OtherWriter::start(&image.path().join("of-others"), 64).unwrap();
 
     let refused = run(folder.path(), target, &["--quiet-wait", "6s"]);
     let said = stderr(&refused);

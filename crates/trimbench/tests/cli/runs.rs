@@ -84,9 +84,16 @@ fn the_calibrated_drive_stutters_a_quarter_of_a_second_per_gigabyte() {
     let output = trimbench(
         folder.path(),
         &[
-            &["run", "--target", "sim:like-rc100,wbt=0", "--set", "sizes=1GB,2GB,4GB"][..],
+            &[
+                "run",
+                "delete-stall",
+                "--target",
+                "sim:like-rc100,wbt=0",
+                "--set",
+                "sizes=1GB,2GB,4GB,8GB",
+            ][..],
             // A full stop: all at once, and nothing that holds discards back.
-            &["--set", "as=blkdiscard", "--output", "run"],
+            &["--set", "as=blkdiscard", "--set", "window=5s", "--output", "run"],
         ]
         .concat(),
     );
@@ -94,6 +101,17 @@ fn the_calibrated_drive_stutters_a_quarter_of_a_second_per_gigabyte() {
     let record = record(folder.path(), "run");
     let figure = |id: &str| record.sessions[0].figure(id).unwrap().value;
     assert!((figure("stutter") / 0.25 - 1.0).abs() < 0.03, "{}", figure("stutter"));
+    // At each size, too.
+    let of_size = |size: f64| {
+        let steps = record.sessions[0].steps.iter().filter(|step| step.kind == "delete");
+        let of = steps.filter(|step| (step.parameters["size_bytes"] / 1e9 - size).abs() < 0.01);
+        let mut stutters: Vec<f64> = of.map(|step| step.metrics["stutter_s"] / size).collect();
+        stutters.sort_by(f64::total_cmp);
+        f64::midpoint(stutters[(stutters.len() - 1) / 2], stutters[stutters.len() / 2])
+    };
+    for size in [1.0, 2.0, 4.0, 8.0] {
+        assert!((of_size(size) / 0.25 - 1.0).abs() < 0.03, "{size} GB: {}", of_size(size));
+    }
     assert!((figure("delay-exponent") - 2.0).abs() < 0.1, "{}", figure("delay-exponent"));
     // The profile is fitted to this very figure, and says so.
     assert!(record.sessions[0].caveats.iter().any(|id| id == "calibrated"));

@@ -1,21 +1,6 @@
 use super::super::tests::tree;
-use trimbench_methods::METHODS;
-use trimbench_ssd::MODEL_VERSION;
 
-use super::{
-    allowed_skips, cited_keys, comment, exit_codes, generated, method_pages, old_evidence,
-    references,
-};
-use crate::docs::{self, methods};
-use crate::evidence::page;
-
-#[test]
-fn a_page_of_no_method_is_found() {
-    let pages = [("docs/methods/delete-stall.md", ""), ("docs/methods/README.md", "")];
-    assert_eq!(method_pages(&tree(&pages)), []);
-    let found = method_pages(&tree(&[("docs/methods/no-method.md", "")]));
-    assert!(found[0].message.contains("no-method"), "{}", found[0]);
-}
+use super::{allowed_skips, cited_keys, comment, exit_codes, references};
 
 #[test]
 fn an_exit_code_that_the_page_lacks_is_found() {
@@ -65,45 +50,10 @@ fn a_citation_without_a_reference_is_found_in_code_profiles_and_pages() {
 }
 
 #[test]
-fn a_generated_document_that_was_edited_is_found() {
-    let all: Vec<_> = docs::GENERATED.map(|it| (it.path, (it.text)())).into();
-    let mut as_texts: Vec<_> = all.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    assert_eq!(generated(&tree(&as_texts)), []);
-    let edited = format!("{}more\n", as_texts[0].1);
-    as_texts[0].1 = &edited;
-    assert_eq!(generated(&tree(&as_texts)).len(), 1);
-    assert_eq!(generated(&tree(&[])).len(), all.len());
-    as_texts[0].1 = &all[0].1;
-    let info = &METHODS[0];
-    let page = methods::with_options(info.page, info).unwrap();
-    let path = methods::path(info);
-    as_texts.push((&path, &page));
-    assert_eq!(generated(&tree(&as_texts)), []);
-    let edited = page.replacen("| `", "| `x", 1);
-    as_texts.last_mut().unwrap().1 = &edited;
-    assert_eq!(generated(&tree(&as_texts)).len(), 1);
-}
-
-#[test]
 fn an_allowed_skip_of_a_test_that_is_gone_is_found() {
     let test = ("tests/linux.rs", "#[test]\nfn discards_reach_the_device() {}\n");
     let list = |text| tree(&[test, ("tests/allowed-skips.txt", text)]);
     assert_eq!(allowed_skips(&list("# why\n\ndiscards_reach_the_device  # root\n")), []);
     assert_eq!(allowed_skips(&list("linux::discards_reach_the_device # root\n")), []);
     assert_eq!(allowed_skips(&list("discards_reach  # root\n")).len(), 1);
-}
-
-#[test]
-fn the_readme_quotes_no_evidence_that_is_older_than_the_model() {
-    let page = |version: u32| {
-        let text = format!("# A\n\nEmulated drives: model version {version}.\n\n| id |\n");
-        page::with_age(&text).unwrap()
-    };
-    let (old, new) = (page(MODEL_VERSION - 1), page(MODEL_VERSION));
-    let readme = "# A\n\nTrue (evidence: `ssd.1`, `trace.2`), and `ssd.2` stands elsewhere.\n";
-    let found = |ssd: &str| {
-        let pages = [("docs/evidence/ssd.md", ssd), ("docs/evidence/trace.md", &new)];
-        old_evidence(&tree(&[&pages[..], &[("README.md", readme)]].concat())).len()
-    };
-    assert_eq!((found(&old), found(&new)), (1, 0));
 }

@@ -1,6 +1,7 @@
 //! The drive against closed forms.
 
 use trimbench_core::Virtual;
+use trimbench_core::units::index;
 
 use super::*;
 
@@ -103,13 +104,70 @@ fn trimmed_space_is_over_provisioning() {
     assert!((waf / expected - 1.0).abs() < 0.005, "measured {waf}, expected {expected}");
 }
 
+/// A drive of 4,096 superblocks that was written once, and how many units it exports.
+fn filled(over_provisioning: Ppm) -> (Ssd, u64) {
+    let config = SsdConfig { capacity: Bytes::mib(1024), over_provisioning, ..plain() };
+    let units = config.exported_units();
+    let mut ssd = config.build().unwrap();
+    ssd.precondition_sequential(Bytes(0), Bytes::mib(1024));
+    (ssd, units)
+}
+
+#[test]
+fn what_is_deallocated_at_random_is_over_provisioning() {
+    // Each step trims a random unit in use with probability q and else writes a random unit of all:
+    // (1 - 2 q) / (1 - q) of the units are in use then. Source: [FRAN12].
+    let (mut ssd, units) = filled(Ppm(280_000));
+    let mut is_used = vec![true; index(units)];
+    let mut rng = Rng::new(5);
+    let mut amplification = |steps: u64| {
+        let before = ssd.counters();
+        ssd.precondition_with((0..steps).map(|_| {
+            let trims = rng.below(5) == 0;
+            let mut unit = rng.below(units);
+            while trims && !is_used[index(unit)] {
+                unit = rng.below(units);
+            }
+            is_used[index(unit)] = !trims;
+            let step = if trims { PreconditionStep::Discard } else { PreconditionStep::Write };
+            step(narrow(unit))
+        }));
+        ssd.counters().waf_since(&before).unwrap()
+    };
+    amplification(12 * units);
+    let (waf, expected) = (amplification(6 * units), greedy_waf(1.28 / (0.6 / 0.8), 64));
+    assert!((waf / expected - 1.0).abs() < 0.005, "measured {waf}, expected {expected}");
+}
+
+#[test]
+fn a_sequential_pass_heals_a_tortured_drive_from_tenth_to_tenth() {
+    let (mut ssd, units) = filled(Ppm(70_000));
+    ssd.precondition_random(4 * units, &mut Rng::new(11));
+    let mut amplification = |tenth: u64| {
+        let before = ssd.counters();
+        let part = narrow(units * tenth / 10)..narrow(units * (tenth + 1) / 10);
+        ssd.precondition_with(part.map(PreconditionStep::Write));
+        ssd.counters().waf_since(&before).unwrap()
+    };
+    let first: Vec<f64> = (0..10).map(&mut amplification).collect();
+    // It begins as torture left the drive: otherwise there would be nothing to heal.
+    let begin = first[0] / greedy_waf(1.07, 64);
+    assert!((0.85..=1.01).contains(&begin), "{begin} of what torture amplifies");
+    assert!(first.windows(2).all(|pair| pair[1] < pair[0]), "{first:?}");
+    let second: Vec<f64> = (0..10).map(amplification).collect();
+    assert!(second.iter().all(|part| (part - 1.0).abs() <= 1e-9), "{second:?}");
+}
+
 #[test]
 fn sequential_writes_do_not_amplify() {
-    let mut ssd = plain().build().unwrap();
-    for _ in 0..4 {
-        ssd.precondition_sequential(Bytes(0), Bytes::mib(64));
+    for policy in [VictimPolicy::Greedy, VictimPolicy::Fifo, VictimPolicy::CostBenefit] {
+        let gc = GcConfig { policy, ..plain().gc };
+        let mut ssd = SsdConfig { gc, ..plain() }.build().unwrap();
+        for _ in 0..4 {
+            ssd.precondition_sequential(Bytes(0), Bytes::mib(64));
+        }
+        assert_eq!(ssd.counters().waf_since(&DriveCounters::default()), Some(1.0), "{policy:?}");
     }
-    assert_eq!(ssd.counters().waf_since(&DriveCounters::default()), Some(1.0));
 }
 
 #[test]

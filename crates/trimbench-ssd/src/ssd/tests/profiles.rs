@@ -320,6 +320,6 @@ fn the_ssd340_writes_as_the_m500_does_and_both_gain_from_trim() {
         // By formula F6 of docs/model/gc.md, 7.46 over 2.83.
         assert_near("with TRIM over without", with / without, 2.64, 0.1);
     }
-    // Fitted to be alike under a trace (evidence `trace.2`), within 5 % as there.
+    // Fitted to be alike under a trace (`drive_model.replay_windows` of lab), within 5 % as there.
     assert_near("SSD340 over M500", drives[0].0 / drives[1].0, 1.0, 0.05);
 }

@@ -1,0 +1,64 @@
+//! What can be measured: entries, by subject.
+
+use anyhow::Result;
+use tests::Need;
+
+use crate::figure::Figure;
+use crate::lab::Lab;
+
+/// What is measured of one subject. Its module has the entries, each in a file of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject {
+    /// Its name, which is that of its module.
+    pub(crate) name: &'static str,
+    /// What it is about, for the title of its part of `docs/measured.md`.
+    pub(crate) title: &'static str,
+    /// Its measurements.
+    pub(crate) entries: &'static [Entry],
+}
+
+/// A measurement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// Its name, which is that of its module.
+    pub(crate) name: &'static str,
+    /// What it finds, in one sentence.
+    pub(crate) title: &'static str,
+    /// What the machine must have.
+    pub(crate) needs: &'static [Need],
+    /// Folders and files of the repository that its figures speak of. Where one has changed, the
+    /// figures are older than their sources. The entry's own module counts as well.
+    pub(crate) sources: &'static [&'static str],
+    /// Measures.
+    pub(crate) run: fn(&Lab<'_>) -> Result<Vec<Figure>>,
+}
+
+/// The emulated SSD and its profiles.
+pub(crate) const DRIVES: &[&str] = &["crates/trimbench-core", "crates/trimbench-ssd", "profiles"];
+/// The same, and the filesystems and the block layer on it.
+pub(crate) const MODELS: &[&str] = &[
+    "crates/trimbench-core",
+    "crates/trimbench-ssd",
+    "crates/trimbench-block",
+    "crates/trimbench-fs",
+    "profiles",
+];
+/// What measures on emulated targets: the models, the methods and what runs them.
+pub(crate) const EMULATED: &[&str] = &[
+    "crates/trimbench-core",
+    "crates/trimbench-ssd",
+    "crates/trimbench-block",
+    "crates/trimbench-fs",
+    "crates/trimbench-engine",
+    "crates/trimbench-methods",
+    "crates/trimbench-results",
+    "profiles",
+];
+/// What measures on real targets.
+pub(crate) const REAL: &[&str] = &[
+    "crates/trimbench-core",
+    "crates/trimbench-engine",
+    "crates/trimbench-linux",
+    "crates/trimbench-methods",
+    "crates/trimbench-results",
+];

@@ -1,0 +1,62 @@
+//! A device that stalls does not delay the schedule of a replay.
+
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use tests::Need;
+use tests::program::Run;
+use tests::slow_disk::SlowDevice;
+
+use crate::entry::{Entry, REAL};
+use crate::figure::{Bar, Figure};
+use crate::lab::Lab;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "schedule",
+    title: "On a loop device that stops for 2 s no command of a replay is issued late",
+    needs: &[Need::Root, Need::Loop, Need::Fuse],
+    sources: REAL,
+    run,
+};
+
+/// When the device stops, and for how long.
+const BEFORE: Duration = Duration::from_secs(4);
+const FROZEN: Duration = Duration::from_secs(2);
+
+fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for number in 1..=lab.form(1, 3) {
+        let run = replay_with_stall(lab)?;
+        let pass = |key: &str| run.metric("paced-kept", key);
+        let what = |what: &str| format!("{what}, run {number}");
+        let (held, late) = ((pass("service_ms_max")?, "ms"), (pass("lateness_ms_max")?, "ms"));
+        let writes = format!("of {:.0} writes, one each 1 ms on average", pass("write_count")?);
+        // So that it was held by the stall.
+        figures.push(Figure::new(what("longest write"), held, Bar::AtLeast(1_800.0)));
+        let latest = Figure::new(what("latest issue"), late, Bar::AtMost(10.0));
+        figures.push(latest.with_note(writes));
+    }
+    Ok(figures)
+}
+
+/// A replay at its own times, of some seconds, on a loop device that stops on its way.
+fn replay_with_stall(lab: &Lab<'_>) -> Result<Run> {
+    let device = SlowDevice::new(256);
+    let folder = lab.memory_folder()?;
+    let place = folder.path().join("run");
+    let options = ["pace=100%", "passes=kept", "span=64MiB", "length=60%", "rest=1s"];
+    let mut command = lab.program()?.run_command("replay", (device.node(), &options), &place);
+    command.arg("--sole-user").arg("--destroy").arg(device.image());
+    let output = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(BEFORE);
+            device.freeze(true);
+            thread::sleep(FROZEN);
+            device.freeze(false);
+        });
+        lab.call(&mut command)
+    })?;
+    // The stall is none of ours to judge: the run may say that it was not undisturbed.
+    Run::read(output, &place)
+}
