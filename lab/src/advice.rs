@@ -10,7 +10,7 @@ mod readme;
 /// The measurements of this subject.
 pub(crate) const SUBJECT: Subject = Subject {
     name: "advice",
-    title: "Whether the cards advise what is best, and nothing that rests on invalid figures.",
+    title: "Whether the cards advise what is best, and nothing that rests on invalid figures",
     entries: &[choice::ENTRY, invalid::ENTRY, own_disk::ENTRY, readme::ENTRY],
 };
 

@@ -16,7 +16,7 @@ use crate::entry::Subject;
 pub(crate) const SUBJECT: Subject = Subject {
     name: "filesystems",
     title: "What PostMark measures on filesystems, modelled and real; what deletions on them cost, \
-            and where stalls arise.",
+            and where stalls arise",
     entries: &[
         postmark::ENTRY,
         tables::ENTRY,

@@ -30,6 +30,6 @@ pub(crate) const SUBJECT: Subject = Subject {
     name: "kernels",
     title: "Discards as real systems issue them: the modelled filesystems and block layer beside \
             the running kernel, modelled pools beside the rules of OpenZFS and FreeBSD, and all \
-            systems on the same drives.",
+            systems on the same drives",
     entries: &[requests::ENTRY, fsync::ENTRY, shapes::ENTRY, pools::ENTRY, systems::ENTRY],
 };

@@ -102,12 +102,8 @@ fn commands(nextest: &Path) -> Vec<Vec<String>> {
     if !nextest.exists() {
         return vec![words("cargo test --workspace --no-fail-fast -- --show-output")];
     }
-    // Most tests that take long wait for a disk, a browser or a clock.
-    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
-    let run = format!(
-        "nextest run --workspace --no-fail-fast --success-output immediate --test-threads {threads}"
-    );
-    let run = [vec![nextest.display().to_string()], words(&run)].concat();
+    let run = words("nextest run --workspace --no-fail-fast --success-output immediate");
+    let run = [vec![nextest.display().to_string()], run].concat();
     vec![run, words("cargo test --workspace --doc --no-fail-fast -- --show-output")]
 }
 

@@ -60,12 +60,15 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let runs = lab.form(WAYS.len() - 1, RUNS);
     let mut rng = Rng::new(SEED);
     let mut found = Violations::default();
-    let (mut invalid, mut recommended) = (0, 0);
+    let (mut invalid, mut recommended, mut broken) = (0, 0, Vec::new());
     for number in 0..runs {
         let (way, draw) = WAYS[number % WAYS.len()];
         let trial = draw(&mut rng);
         let what = format!("run {number}, {way}");
-        let (shown, kept) = shown(lab, &trial, number).with_context(|| what.clone())?;
+        let Some((shown, kept)) = shown(lab, &trial, number).with_context(|| what.clone())? else {
+            broken.push(what);
+            continue;
+        };
         invalid += kept.sessions.iter().filter(|it| !it.is_valid() || !it.finished).count();
         recommended += shown.json.advice.iter().filter(|it| is_recommendation(it)).count();
         for (of, all) in [
@@ -86,20 +89,31 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
         of("answers that change when the invalid figures are taken out", &found.changed),
         of("formats that do not mark an invalid headline", &found.unmarked),
         of("exit codes that belie the record", &found.codes),
-        Figure::new("invalid sessions a run", (share, ""), Bar::AtLeast(INVALID_LEAST))
-            .with_note(format!("{runs} runs; {recommended} recommendations")),
+        Figure::new("invalid sessions a run", (share, ""), Bar::AtLeast(INVALID_LEAST)).with_note(
+            format!(
+                "{runs} runs, {} of them without a record (their target broke) {}; {recommended} \
+                 recommendations",
+                broken.len(),
+                broken.join(", ")
+            ),
+        ),
     ])
 }
 
-/// Runs, and has the record reported in every format.
-fn shown(lab: &Lab<'_>, trial: &Trial, number: usize) -> Result<(Shown, RunRecord)> {
+/// Runs, and has the record reported in every format; `None` where the target broke before anything
+/// was measured.
+fn shown(lab: &Lab<'_>, trial: &Trial, number: usize) -> Result<Option<(Shown, RunRecord)>> {
     let folder = lab.memory_folder()?;
     let place = folder.path().join("run");
     let mut command = lab.trimbench(&["run", "--jobs", "1"])?;
     command.args(["--seed", &number.to_string(), "--output"]).arg(&place).args(&trial.methods);
     command.args(trial.sets.iter().flat_map(|set| ["--set", set]));
     let run = on_target(lab, trial, &place, &mut command)?;
-    let kept = record(&place).with_context(|| run.complaint().to_owned())?;
+    let kept = match record(&place) {
+        Ok(kept) => kept,
+        Err(_) if run.status == Some(exit::TARGET.into()) => return Ok(None),
+        Err(error) => return Err(error.context(run.complaint().to_owned())),
+    };
 
     let report = |more: &[&str]| -> Result<Output> {
         let mut command = lab.trimbench(&["report"])?;
@@ -124,7 +138,7 @@ fn shown(lab: &Lab<'_>, trial: &Trial, number: usize) -> Result<(Shown, RunRecor
         junit: read("junit.xml")?,
         figures: read("tables/figures.csv")?,
     };
-    Ok((shown, kept))
+    Ok(Some((shown, kept)))
 }
 
 /// Runs on what is made for this run only.
