@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -96,13 +96,6 @@ impl Trace {
     pub fn recorded(&self) -> Result<(Vec<TraceEvent>, u64)> {
         let (trace, statistics) = self.texts()?;
         Ok((events(&trace)?, lost(&statistics)?))
-    }
-
-    /// Writes what was recorded, and how many events were lost, into files of this folder.
-    pub fn keep(&self, folder: &Path, name: &str) -> Result<()> {
-        let (trace, statistics) = self.texts()?;
-        fs::write(folder.join(format!("{name}.trace")), trace).context("keep the trace")?;
-        fs::write(folder.join(format!("{name}.lost")), statistics).context("keep the statistics")
     }
 
     /// The trace and its statistics as the kernel writes them.
