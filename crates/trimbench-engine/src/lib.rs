@@ -46,13 +46,13 @@ pub use method::{
 };
 pub use other_load::{NOTICED, OtherLoad, is_spoiled_by_others};
 pub use pattern::{Pattern, Zones};
-pub use phase::{Phase, PhaseRunner, Planned};
+pub use phase::{LatencySummary, Phase, PhaseRunner, PhaseStep, Planned, WearStep};
 pub use quiet::{LoadOfOthers, Quietness};
-pub use rounds::{Load, LoadLength, RoundLength, Rounds};
+pub use rounds::{Load, LoadLength, RoundLength, RoundStep, Rounds, SteadyStep, WindowStep};
 pub use runner::{
     HUNG_AFTER, Observer, RunError, Runner, Sample, Several, Single, Streams, UntilFailure,
 };
-pub use series::{PassSeries, RateCurve, SliceCurve};
+pub use series::{PassSeries, PassStep, RateCurve, RateStep, SliceCurve};
 pub use settings::{Span, UNIT};
 pub use slots::{Permit, Slots};
 pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};

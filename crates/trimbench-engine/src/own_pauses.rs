@@ -14,10 +14,21 @@
 //! it. An emulated target has no pauses: its time stands still with this process.
 
 use trimbench_core::{Caveat, Nanos, OwnPauses};
-use trimbench_results::Step;
+use trimbench_results::{Step, steps};
 
 #[cfg(test)]
 mod tests;
+
+steps! {
+    /// A step beside which this process did not run.
+    #[derive(Clone, Copy, Debug)]
+    pub struct OwnPauseStep {
+        /// the longest pause of trimbench itself
+        measured own_pause_s_max: f64;
+        /// all of its pauses together
+        measured own_pause_s_sum: f64;
+    }
+}
 
 /// Pauses from here on are noticed. Two busy programs on two processors, on which the benchmark was
 /// the third, caused pauses of up to 10 ms (measured on Linux 6.18, EEVDF).
@@ -34,8 +45,8 @@ pub(crate) fn mark(step: &mut Step, pauses: OwnPauses) {
     let OwnPauses { watched, longest, total } = pauses;
     let many = total >= MANY && total.0 > watched.0 / SHARE;
     if longest >= LONGEST || many {
-        step.measure("own_pause_s_max", longest.seconds());
-        step.measure("own_pause_s_sum", total.seconds());
+        let (longest, total) = (longest.seconds(), total.seconds());
+        step.store(&OwnPauseStep { own_pause_s_max: longest, own_pause_s_sum: total });
         step.caveat(Caveat::Paused);
     }
 }

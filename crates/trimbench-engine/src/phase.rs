@@ -10,7 +10,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Caveat, Instant, LbaRange, Nanos, PurgeMeans, Support, Wear,
 };
-use trimbench_results::{LatencyHistogram, Step};
+use trimbench_results::{LatencyHistogram, Step, steps};
 
 use crate::area::DeviceArea;
 use crate::device_runner::{DeviceRunner, unobserved};
@@ -56,6 +56,51 @@ struct Progress {
     /// Bytes that phases before this one have read and written.
     accessed: u64,
     shown: Instant,
+}
+
+steps! {
+    /// What a phase measured, as a step has it.
+    #[derive(Clone, Debug)]
+    pub struct PhaseStep {
+        /// first submission to last completion
+        measured elapsed_s: f64;
+        /// commands that ended, without the discards beside reads and writes
+        measured command_count: u64;
+        /// bytes read
+        measured read_bytes: Option<Bytes>;
+        /// bytes written
+        measured written_bytes: Option<Bytes>;
+        /// bytes discarded
+        measured discarded_bytes: Option<Bytes>;
+        /// bytes read and written over `elapsed_s`
+        measured throughput_mb_per_s: Option<f64>;
+        /// of the commands that `command_count` counts
+        part latency: LatencySummary = "latency";
+        /// of the discards beside reads and writes
+        part trim_latency: Option<LatencySummary> = "trim_latency";
+        /// where the drive tells what it writes to its flash
+        part wear: Option<WearStep>;
+    }
+
+    /// How long commands took.
+    #[derive(Clone, Debug)]
+    pub struct LatencySummary {
+        /// the longest latency, exact
+        measured ns_max: u64 = "_ns_max";
+        /// all latencies
+        histogram all: LatencyHistogram = "";
+    }
+
+    /// By how much a drive's counters rose.
+    #[derive(Clone, Copy, Debug)]
+    pub struct WearStep {
+        /// bytes that the drive took from the host
+        measured host_written_bytes: Bytes;
+        /// bytes that it wrote to its flash
+        measured media_written_bytes: Bytes;
+        /// `media_written_bytes` over `host_written_bytes`
+        measured write_amplification_ratio: f64;
+    }
 }
 
 /// What a phase measured.
@@ -121,39 +166,36 @@ impl Phase {
     /// Notes everything in a step.
     pub fn store(&self, step: &mut Step) {
         let seconds = self.ended.since(self.begun).seconds();
-        step.measure("elapsed_s", seconds);
-        step.measure("command_count", self.counted() as f64);
-        for (key, bytes) in [
-            ("read_bytes", self.read),
-            ("written_bytes", self.written),
-            ("discarded_bytes", self.discarded),
-        ] {
-            if bytes.0 > 0 {
-                step.measure(key, bytes.0 as f64);
-            }
-        }
-        let accessed = self.accessed().0;
-        if accessed > 0 {
-            step.measure("throughput_mb_per_s", accessed as f64 / 1e6 / seconds);
-        }
-        match (self.commands - self.discards, self.discards) {
-            (0, _) => self.trims.store("latency", step),
-            (_, 0) => self.latencies.store("latency", step),
-            _ => {
-                self.latencies.store("latency", step);
-                self.trims.store("trim_latency", step);
-            }
-        }
-        if let Some((before, after)) = self.wear
-            && let Some(ratio) = after.amplification_since(before)
-        {
-            let host = after.host_written.saturating_sub(before.host_written);
-            let media = after.media_written.saturating_sub(before.media_written);
-            step.measure("host_written_bytes", host.0 as f64);
-            step.measure("media_written_bytes", media.0 as f64);
-            step.measure("write_amplification_ratio", ratio);
-        }
+        let some = |bytes: Bytes| (bytes.0 > 0).then_some(bytes);
+        let (latency, trim_latency) = match (self.commands - self.discards, self.discards) {
+            (0, _) => (&self.trims, None),
+            (_, 0) => (&self.latencies, None),
+            _ => (&self.latencies, Some(self.trims.summary())),
+        };
+        step.store(&PhaseStep {
+            elapsed_s: seconds,
+            command_count: self.counted(),
+            read_bytes: some(self.read),
+            written_bytes: some(self.written),
+            discarded_bytes: some(self.discarded),
+            throughput_mb_per_s: some(self.accessed()).map(|it| it.0 as f64 / 1e6 / seconds),
+            latency: latency.summary(),
+            trim_latency,
+            wear: self.wear.and_then(|(before, after)| WearStep::between(before, after)),
+        });
         step.caveat(self.other_load);
+    }
+}
+
+impl WearStep {
+    /// What was written between two readings of a drive's counters; `None` if the host wrote
+    /// nothing.
+    pub fn between(before: Wear, after: Wear) -> Option<Self> {
+        Some(Self {
+            host_written_bytes: after.host_written.saturating_sub(before.host_written),
+            media_written_bytes: after.media_written.saturating_sub(before.media_written),
+            write_amplification_ratio: after.amplification_since(before)?,
+        })
     }
 }
 
@@ -171,9 +213,8 @@ impl Latencies {
         self.longest = self.longest.max(latency);
     }
 
-    fn store(&self, key: &str, step: &mut Step) {
-        step.measure(&format!("{key}_ns_max"), self.longest.0 as f64);
-        step.add_histogram(key, &self.all);
+    fn summary(&self) -> LatencySummary {
+        LatencySummary { ns_max: self.longest.0, all: self.all.clone() }
     }
 }
 

@@ -5,7 +5,7 @@
 //! commands, also the last ones. Source of the rounds and of their number: \[PTS\].
 
 use trimbench_core::{Bytes, Data, Nanos, Ppm};
-use trimbench_results::Step;
+use trimbench_results::{Step, steps};
 
 use crate::method::MethodError;
 use crate::pattern::Pattern;
@@ -15,6 +15,41 @@ use crate::series::RateCurve;
 use crate::steady::Criterion;
 use crate::workload::{ClosedLoop, RandomAccess};
 use crate::zones::{ActiveZones, ZoneWrites};
+
+steps! {
+    /// A round, beside what its [`Phase`] notes.
+    #[derive(Clone, Copy, Debug)]
+    pub struct RoundStep {
+        /// time of all rounds before
+        set began_s: f64;
+        /// bytes that they accessed
+        set began_gb: f64;
+        /// commands a second
+        measured iops: Option<f64>;
+    }
+
+    /// One of several rounds until they are steady.
+    #[derive(Clone, Copy, Debug)]
+    pub struct SteadyStep {
+        /// its number, from 1 on
+        set round: u32;
+        /// the last rounds, once there are enough
+        part window: Option<WindowStep> = "window_";
+    }
+
+    /// What the criterion of steadiness says of the last rounds.
+    #[derive(Clone, Copy, Debug)]
+    pub struct WindowStep {
+        /// mean of their IOPS
+        measured iops_mean: f64;
+        /// the range of their IOPS over the mean
+        measured excursion_ratio: f64;
+        /// the rise of the line through them over the mean
+        measured rise_ratio: f64;
+        /// 1 if both are small enough
+        measured steady: bool;
+    }
+}
 
 /// What each round does.
 #[derive(Clone, Copy, Debug)]
@@ -110,15 +145,17 @@ impl Rounds {
         let mut iops = Vec::new();
         for number in 1..=length.rounds_max {
             let mut step = new_step(number);
-            step.set("round", f64::from(number));
             iops.extend(self.round(phases, &mut step, load, length.each)?);
             let verdict = Criterion::PTS.judge_last(&iops);
-            if let Some(verdict) = verdict {
-                step.measure("window_iops_mean", verdict.mean);
-                step.measure("window_excursion_ratio", verdict.excursion);
-                step.measure("window_rise_ratio", verdict.rise);
-                step.measure("window_steady", f64::from(u8::from(verdict.steady)));
-            }
+            step.store(&SteadyStep {
+                round: number,
+                window: verdict.map(|verdict| WindowStep {
+                    iops_mean: verdict.mean,
+                    excursion_ratio: verdict.excursion,
+                    rise_ratio: verdict.rise,
+                    steady: verdict.steady,
+                }),
+            });
             phases.keep(step)?;
             if verdict.is_some_and(|verdict| verdict.steady) {
                 return Ok(number);
@@ -139,12 +176,8 @@ impl Rounds {
         let mut curve = RateCurve::new(length.bytes.pieces(load.access), begun);
         let phase = load.go_on(phases, &step.id, length, (&mut curve, &mut self.zones))?;
         phase.store(step);
-        if let Some(iops) = phase.rate() {
-            step.measure("iops", iops);
-        }
-        step.set("began_s", self.elapsed.seconds());
-        step.set("began_gb", self.accessed as f64 / 1e9);
         let (seconds, gigabytes) = (self.elapsed.seconds(), self.accessed as f64 / 1e9);
+        step.store(&RoundStep { began_s: seconds, began_gb: gigabytes, iops: phase.rate() });
         curve.store(step, seconds, gigabytes, load.access);
         self.elapsed += phase.ended.since(phase.begun);
         self.accessed += (phase.read + phase.written).0;

@@ -4,7 +4,7 @@
 
 use trimbench_core::units::index;
 use trimbench_core::{BlockCommand, BlockSize, Bytes, FileCommand, Instant, Nanos};
-use trimbench_results::{Series, Step};
+use trimbench_results::{Series, Step, steps};
 
 use crate::runner::{Observer, Sample};
 
@@ -17,6 +17,28 @@ const POINTS: u64 = 400;
 const PARTS: u64 = 8;
 /// A curve over time has this many points or more, up to twice as many.
 const SLICES: usize = 16;
+
+steps! {
+    /// The curves of a sequential pass.
+    #[derive(Clone, Debug)]
+    pub struct PassStep {
+        /// throughput of the slowest part
+        measured throughput_mb_per_s_min: Option<f64>;
+        /// throughput against the address
+        series means: Option<Series> = "throughput-address";
+        /// the same of the slowest part of each point
+        series slowest: Option<Series> = "throughput-address-min";
+    }
+
+    /// The curves of a load.
+    #[derive(Clone, Debug)]
+    pub struct RateStep {
+        /// IOPS against time
+        series by_time: Option<Series> = "iops-time";
+        /// IOPS against what was accessed
+        series by_bytes: Option<Series> = "iops-accessed";
+    }
+}
 
 /// Throughput of a sequential pass against the address.
 ///
@@ -55,13 +77,11 @@ impl PassSeries {
             let rates = point.iter().filter(|part| part.1 > 0.0).map(|part| part.0 / 1e6 / part.1);
             slowest.push(rates.reduce(f64::min));
         }
-        if let Some(worst) = slowest.iter().flatten().copied().reduce(f64::min) {
-            step.measure("throughput_mb_per_s_min", worst);
-        }
-        let curves = [("throughput-address", means), ("throughput-address-min", slowest)];
-        for (key, y) in curves {
-            step.add_series(key, Series::new("GB", "MB/s", x.clone(), y));
-        }
+        step.store(&PassStep {
+            throughput_mb_per_s_min: slowest.iter().flatten().copied().reduce(f64::min),
+            means: Series::new("GB", "MB/s", x.clone(), means),
+            slowest: Series::new("GB", "MB/s", x, slowest),
+        });
     }
 
     /// Bytes and seconds of each part. A part that ended no later than the one before has taken no
@@ -141,11 +161,10 @@ impl RateCurve {
         let y: Vec<Option<f64>> = slices.iter().map(|slice| Some(slice.2)).collect();
         let time = slices.iter().map(|slice| seconds + slice.1.since(self.begun).seconds());
         let bytes = slices.iter().map(|slice| gigabytes + slice.0 * access.0 as f64 / 1e9);
-        for (key, unit, x) in
-            [("iops-time", "s", time.collect()), ("iops-accessed", "GB", bytes.collect())]
-        {
-            step.add_series(key, Series::new(unit, "IOPS", x, y.clone()));
-        }
+        step.store(&RateStep {
+            by_time: Series::new("s", "IOPS", time.collect(), y.clone()),
+            by_bytes: Series::new("GB", "IOPS", bytes.collect(), y),
+        });
     }
 
     /// The middle (in commands since the beginning), the end and the IOPS of each slice. A rest
@@ -212,12 +231,12 @@ impl SliceCurve {
         Self { begun, logical_block, slice, slices: vec![0; count] }
     }
 
-    /// Notes MB/s against the middle of each slice.
-    pub fn store(&self, key: &str, step: &mut Step) {
+    /// MB/s against the middle of each slice.
+    pub fn curve(&self) -> Option<Series> {
         let seconds = self.slice.seconds();
         let x = (0..self.slices.len()).map(|slice| (slice as f64 + 0.5) * seconds).collect();
         let y = self.slices.iter().map(|bytes| Some(*bytes as f64 / 1e6 / seconds)).collect();
-        step.add_series(key, Series::new("s", "MB/s", x, y));
+        Series::new("s", "MB/s", x, y)
     }
 }
 

@@ -23,6 +23,7 @@ pub mod order;
 pub mod record;
 pub mod role;
 pub mod statistics;
+pub mod step;
 #[cfg(test)]
 mod testing;
 pub mod verdict;
@@ -44,4 +45,5 @@ pub use record::{
 };
 pub use role::Role;
 pub use statistics::{Bootstrap, Line};
+pub use step::{StepField, StepLacks, StepOf, StepPlace, StepRow, StepTable};
 pub use verdict::Verdict;

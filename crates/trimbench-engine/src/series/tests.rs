@@ -139,7 +139,7 @@ fn slices_of_time_count_what_ended_in_them() {
         curve.observe(&write(0, 4_096, completed));
     }
     let mut step = Step::new("point", "point");
-    curve.store("throughput-time", &mut step);
+    step.series.extend(curve.curve().map(|it| ("throughput-time".to_owned(), it)));
     let series = &step.series["throughput-time"];
     let rate = |count: f64| Some(count * 4_096.0 / 1e6 / 0.01);
     assert_eq!(series.y, [rate(2.0), rate(1.0), rate(1.0), rate(1.0)]);
