@@ -13,12 +13,17 @@ mod metrics;
 mod options;
 mod scene;
 mod session;
+mod steps;
 #[cfg(test)]
 mod tests;
 
 pub use analysis::analyse;
 pub use options::DeleteStorm;
 pub use scene::StormPhase;
+pub use steps::{
+    StormClassStep, StormCounterStep, StormDiscardsStep, StormLocatedStep, StormMeterStep,
+    StormPhaseStep, StormStallStep,
+};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

@@ -12,6 +12,7 @@ mod foreground;
 mod metrics;
 mod options;
 mod session;
+mod steps;
 mod systems;
 #[cfg(test)]
 mod tests;

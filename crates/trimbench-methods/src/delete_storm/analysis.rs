@@ -1,21 +1,26 @@
 //! Computes figures from recorded steps. A pure function of the record.
 
 use trimbench_core::Caveat;
-use trimbench_results::{Figure, Step, Verdict};
+use trimbench_results::{Figure, Step, StepOf, Verdict};
 
-use super::metrics::{LOCATED, OfPhase, ratios, single};
+use super::metrics::{OfPhase, places, ratios, single};
 use super::scene::StormPhase;
+use super::steps::{StormLocatedStep, StormPhaseStep};
 use trimbench_engine::Findings;
 
 /// Computes all figures.
 pub fn analyse(steps: &[Step]) -> Findings {
-    let step = |phase: StormPhase| steps.iter().find(|step| step.id == phase.id());
-    let value = |(phase, key): OfPhase| step(phase)?.metric(key);
+    let phases: Vec<StepOf<'_, StormPhaseStep>> = steps.iter().filter_map(StepOf::read).collect();
+    let found = |phase: StormPhase| phases.iter().find(|it| it.step.id == phase.id());
+    let step = |phase: StormPhase| found(phase).map(|it| it.step);
+    let value = |(phase, of): OfPhase| of(found(phase)?);
+    let second = StormPhase::SecondWrite;
+    let located = found(second).and_then(|it| it.located);
     let mut figures = Vec::new();
     for (metric, of) in single() {
         let Some(mut figure) = metric.measured(value(of)) else { continue };
         if metric.headline {
-            figure = figure.judged(verdict(&value));
+            figure = figure.judged(verdict(located));
         }
         carry_caveats(&mut figure, metric.headline, &[step(of.0)]);
         figures.push(figure);
@@ -24,30 +29,34 @@ pub fn analyse(steps: &[Step]) -> Findings {
         let ratio = value(upper).zip(value(lower)).filter(|(_, lower)| *lower > 0.0);
         let ratio = ratio.map(|(upper, lower)| upper / lower);
         let Some(mut figure) = metric.measured(ratio) else { continue };
-        carry_caveats(&mut figure, lower.1 == LOCATED, &[step(upper.0), step(lower.0)]);
+        carry_caveats(&mut figure, false, &[step(upper.0), step(lower.0)]);
+        figures.push(figure);
+    }
+    let stalled = located.filter(|it| it.located_s > 0.0);
+    for (metric, of) in places() {
+        let share = stalled.map(|it| of(&it) / it.located_s);
+        let Some(mut figure) = metric.measured(share) else { continue };
+        carry_caveats(&mut figure, true, &[step(second)]);
         figures.push(figure);
     }
     Findings::new(figures, Vec::new())
 }
 
 /// Where the stall lies.
-fn verdict(value: &impl Fn(OfPhase) -> Option<f64>) -> Option<Verdict> {
-    let of = |key| value((StormPhase::SecondWrite, key));
-    let Some(located) = of(LOCATED) else { return Some(Verdict::StallNotLocated) };
-    if located <= 0.0 {
+fn verdict(located: Option<StormLocatedStep>) -> Option<Verdict> {
+    let Some(located) = located else { return Some(Verdict::StallNotLocated) };
+    if located.located_s <= 0.0 {
         return Some(Verdict::NothingStalled);
     }
     let places = [
-        ("device", &["located_device_s", "located_tags_s"][..]),
-        ("block layer", &["located_block_layer_s"]),
-        ("above", &["located_above_s"]),
+        ("device", located.located_device_s + located.located_tags_s),
+        ("block layer", located.located_block_layer_s),
+        ("above", located.located_above_s),
     ];
-    let time = |keys: &[&'static str]| keys.iter().filter_map(|key| of(key)).sum::<f64>();
-    let most = places.map(|(name, keys)| (name, time(keys)));
-    let most = most.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    let most = places.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
     most.map(|(layer, time)| Verdict::StallIn {
         layer: layer.to_owned(),
-        percent: (100.0 * time / located).round_ties_even(),
+        percent: (100.0 * time / located.located_s).round_ties_even(),
     })
 }
 

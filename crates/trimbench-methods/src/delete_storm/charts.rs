@@ -1,13 +1,15 @@
 //! Charts, after \[S3\]: reads, writes, discards and service times of all phases in a row, with the
 //! stall, and the layer in which it is.
 
-use std::collections::BTreeMap;
-
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
-use trimbench_results::{Series, Session};
+use trimbench_results::{Series, Session, StepOf};
+
+use super::steps::{StormMeterStep, StormPhaseStep};
 
 #[cfg(test)]
 mod tests;
+
+type CurveOf = fn(&StormMeterStep) -> Option<&Series>;
 
 /// A chart of one run.
 struct Shown {
@@ -15,8 +17,8 @@ struct Shown {
     title: &'static str,
     axis: &'static str,
     unit: &'static str,
-    /// The series' names, and those in the legend.
-    curves: &'static [(&'static str, &'static str)],
+    /// The curves, and their names in the legend.
+    curves: &'static [(CurveOf, &'static str)],
 }
 
 const CHARTS: [Shown; 4] = [
@@ -26,9 +28,9 @@ const CHARTS: [Shown; 4] = [
         axis: "throughput",
         unit: "MB/s",
         curves: &[
-            ("read-throughput", "reads"),
-            ("write-throughput", "writes"),
-            ("discard-throughput", "discards"),
+            (|it| it.read.throughput.as_ref(), "reads"),
+            (|it| it.write.throughput.as_ref(), "writes"),
+            (|it| it.discard.throughput.as_ref(), "discards"),
         ],
     },
     Shown {
@@ -36,7 +38,10 @@ const CHARTS: [Shown; 4] = [
         title: "What the writers and readers got",
         axis: "throughput",
         unit: "MB/s",
-        curves: &[("callers-read-throughput", "read"), ("callers-write-throughput", "written")],
+        curves: &[
+            (|it| it.callers_read_throughput.as_ref(), "read"),
+            (|it| it.callers_write_throughput.as_ref(), "written"),
+        ],
     },
     Shown {
         what: SERVICE,
@@ -44,10 +49,10 @@ const CHARTS: [Shown; 4] = [
         axis: "mean service time",
         unit: "ms",
         curves: &[
-            ("read-service-time", "reads"),
-            ("write-service-time", "writes"),
-            ("discard-service-time", "discards"),
-            ("probe-max", "slowest probe"),
+            (|it| it.read.service_time.as_ref(), "reads"),
+            (|it| it.write.service_time.as_ref(), "writes"),
+            (|it| it.discard.service_time.as_ref(), "discards"),
+            (|it| it.probe_max.as_ref(), "slowest probe"),
         ],
     },
     Shown {
@@ -56,9 +61,9 @@ const CHARTS: [Shown; 4] = [
         axis: "outstanding",
         unit: "requests",
         curves: &[
-            ("read-queue", "reads"),
-            ("write-queue", "writes"),
-            ("discard-queue", "discards"),
+            (|it| it.read.queue.as_ref(), "reads"),
+            (|it| it.write.queue.as_ref(), "writes"),
+            (|it| it.discard.queue.as_ref(), "discards"),
         ],
     },
 ];
@@ -76,7 +81,7 @@ const PLACES: [(&str, &str); 4] = [
 pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
     let mut charts = Vec::new();
     for session in sessions {
-        let (curves, phases) = timeline(session);
+        let phases = timeline(session);
         for Shown { what, title, axis, unit, curves: shown } in CHARTS {
             let x = Axis::linear("time", "s");
             let many_orders = what == SERVICE;
@@ -86,12 +91,20 @@ pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
                 "All phases in a row; the shaded stretches are the phases. The \
                 second round writes while the discards of the first are under way.",
             );
-            for (series, name) in shown {
-                let Some((x, y)) = curves.get(*series) else { continue };
-                let y = if many_orders { positive(y) } else { y.clone() };
-                chart.curve(ChartSeries::new(*name, ChartKind::Line, x.clone(), y));
+            for (of, name) in shown {
+                let (mut x, mut y) = (Vec::new(), Vec::new());
+                for (phase, meter) in &phases {
+                    let Some(series) = of(meter) else { continue };
+                    x.extend(series.x.iter().map(|x| phase.at + x));
+                    y.extend(&series.y);
+                }
+                if x.is_empty() {
+                    continue;
+                }
+                let y = if many_orders { positive(&y) } else { y };
+                chart.curve(ChartSeries::new(*name, ChartKind::Line, x, y));
             }
-            chart.marks.clone_from(&phases);
+            chart.marks = phases.iter().map(|(phase, _)| phase.clone()).collect();
             charts.push(chart);
         }
     }
@@ -104,30 +117,24 @@ fn positive(y: &[Option<f64>]) -> Vec<Option<f64>> {
     y.iter().map(|value| value.filter(|value| *value > 0.0)).collect()
 }
 
-/// The curves of one series, all phases in a row.
-type Curves = BTreeMap<String, (Vec<f64>, Vec<Option<f64>>)>;
-
-/// All series with the phases one after the other, and where the phases are.
-fn timeline(session: &Session) -> (Curves, Vec<Mark>) {
-    let mut curves = Curves::new();
+/// The phases that have curves: where each lies when all stand in a row, and its curves.
+fn timeline(session: &Session) -> Vec<(Mark, StormMeterStep)> {
     let mut phases = Vec::new();
     let mut begin = 0.0;
     for step in &session.steps {
-        let last = |series: &Series| series.x.last().copied().unwrap_or(0.0);
-        let measured = step.series.values().map(last).fold(0.0, f64::max);
-        let span = step.metric("duration_s").unwrap_or(0.0).max(measured);
-        for (name, series) in &step.series {
-            let (x, y) = curves.entry(name.clone()).or_default();
-            x.extend(series.x.iter().map(|x| begin + x));
-            y.extend(&series.y);
-        }
-        if !step.series.is_empty() {
-            let end = Some(begin + span);
-            phases.push(Mark { axis: "x", at: begin, to: end, label: step.id.clone() });
-        }
+        let Some(StepOf { step, values }) = StepOf::<StormPhaseStep>::read(step) else { continue };
+        let StormPhaseStep { duration_s, meter, .. } = values;
+        // All curves of a phase have the same places.
+        let curve = meter.as_ref().and_then(|meter| meter.write.throughput.as_ref());
+        let measured = curve.and_then(|curve| curve.x.last().copied());
+        let span = [duration_s, measured].into_iter().flatten().reduce(f64::max);
+        let Some(span) = span else { continue };
+        let end = Some(begin + span);
+        let mark = Mark { axis: "x", at: begin, to: end, label: step.id.clone() };
+        phases.extend(meter.map(|meter| (mark, meter)));
         begin += span;
     }
-    (curves, phases)
+    phases
 }
 
 /// In which layer stalled writes waited.

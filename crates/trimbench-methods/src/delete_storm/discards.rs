@@ -1,42 +1,44 @@
 //! What became of freed space on each drive within a phase: the counters that \[S3\] asks for.
 
-use trimbench_core::{DriveDiscards, PolicyCounts};
-use trimbench_results::{Series, Step};
+use trimbench_core::{Bytes, DriveDiscards, PolicyCounts};
+use trimbench_results::Series;
+
+use super::steps::{StormCounterStep, StormDiscardsStep};
 
 #[cfg(test)]
 mod tests;
 
-/// A counter, and what it counts.
-type Counter = (&'static str, fn(&DriveDiscards) -> PolicyCounts);
-
-const COUNTERS: [Counter; 5] = [
-    ("freed", |drive| drive.freed),
-    ("issued", |drive| drive.issued),
-    ("deferred", |drive| drive.deferred),
-    ("skipped", |drive| drive.skipped),
-    ("invalidated", |drive| drive.invalidated),
-];
-
-/// Notes by how much each counter rose between two looks, drive by drive and in all, and what
-/// waits at the second. Nothing where nobody counts.
-pub(super) fn note_discards(step: &mut Step, before: &[DriveDiscards], now: &[DriveDiscards]) {
+/// By how much each counter rose between two looks, drive by drive and in all, and what waits at
+/// the second. `None` where nobody counts.
+pub(super) fn rises(before: &[DriveDiscards], now: &[DriveDiscards]) -> Option<StormDiscardsStep> {
     if now.is_empty() {
-        return;
+        return None;
     }
-    let mut curve = |key: &str, unit: &str, values: Vec<u64>| {
-        let drives = (0..values.len()).map(|drive| drive as f64).collect();
-        let sum: u64 = values.iter().sum();
-        let values = values.into_iter().map(|value| Some(value as f64)).collect();
-        step.add_series(&format!("{key}-by-drive"), Series::new("drive", unit, drives, values));
-        step.measure(&key.replace('-', "_"), sum as f64);
+    let rise = |of: fn(&DriveDiscards) -> PolicyCounts| {
+        let pairs = || now.iter().zip(before).map(|(now, before)| (of(now), of(before)));
+        let counts: Vec<u64> = pairs().map(|(now, before)| now.count - before.count).collect();
+        let bytes: Vec<u64> = pairs().map(|(now, before)| now.bytes.0 - before.bytes.0).collect();
+        StormCounterStep {
+            count: counts.iter().sum(),
+            bytes: Bytes(bytes.iter().sum()),
+            count_by_drive: by_drive("", &counts),
+            bytes_by_drive: by_drive("B", &bytes),
+        }
     };
-    for (name, of) in COUNTERS {
-        let rise = |value: fn(PolicyCounts) -> u64| {
-            let pairs = now.iter().zip(before);
-            pairs.map(|(now, before)| value(of(now)) - value(of(before))).collect()
-        };
-        curve(&format!("{name}-count"), "", rise(|counts| counts.count));
-        curve(&format!("{name}-bytes"), "B", rise(|counts| counts.bytes.0));
-    }
-    curve("waiting-bytes", "B", now.iter().map(|drive| drive.waiting.0).collect());
+    let waiting: Vec<u64> = now.iter().map(|drive| drive.waiting.0).collect();
+    Some(StormDiscardsStep {
+        freed: rise(|drive| drive.freed),
+        issued: rise(|drive| drive.issued),
+        deferred: rise(|drive| drive.deferred),
+        skipped: rise(|drive| drive.skipped),
+        invalidated: rise(|drive| drive.invalidated),
+        waiting_bytes: Bytes(waiting.iter().sum()),
+        waiting_bytes_by_drive: by_drive("B", &waiting),
+    })
+}
+
+fn by_drive(unit: &str, values: &[u64]) -> Option<Series> {
+    let drives = (0..values.len()).map(|drive| drive as f64).collect();
+    let values = values.iter().map(|value| Some(*value as f64)).collect();
+    Series::new("drive", unit, drives, values)
 }

@@ -2,14 +2,12 @@
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::{Bytes, DeviceStatistics, Instant, Nanos};
-use trimbench_results::{Series, Step};
+use trimbench_results::Series;
+
+use super::steps::{StormClassStep, StormMeterStep};
 
 /// A curve has at most so many points; neighbouring intervals are then taken together.
 const POINTS: usize = 400;
-
-/// What is looked at of an interval.
-type OfCallers = fn(&Tick) -> Bytes;
-type OfDevices = fn(&Tick) -> ClassStatistics;
 
 /// One interval, which ends at `at`.
 #[derive(Clone, Copy, Debug)]
@@ -115,61 +113,53 @@ fn together(ticks: &[Tick]) -> Tick {
     sum
 }
 
-/// Notes the curves and sums of a phase that began at `begin`.
-pub(super) fn note(step: &mut Step, ticks: &[Tick], begin: Instant) {
-    let Some(first) = ticks.first() else { return };
-    let per_point = ticks.len().div_ceil(POINTS);
-    let points: Vec<Tick> = ticks.chunks(per_point).map(together).collect();
+/// The curves and sums of a phase that began at `begin`; `None` without an interval.
+pub(super) fn measured(ticks: &[Tick], begin: Instant) -> Option<StormMeterStep> {
+    if ticks.is_empty() {
+        return None;
+    }
+    let points: Vec<Tick> = ticks.chunks(ticks.len().div_ceil(POINTS)).map(together).collect();
     let x: Vec<f64> = points
         .iter()
         .map(|point| point.at.since_start().seconds() - begin.since_start().seconds())
         .collect();
+    let sum = together(ticks);
     let seconds = |point: &Tick| (point.at - point.from).seconds();
-    let mut curve = |key: String, unit: &str, y: Vec<Option<f64>>| {
-        step.add_series(&key, Series::new("s", unit, x.clone(), y));
+    let curve = |unit: &str, of: &dyn Fn(&Tick) -> Option<f64>| {
+        Series::new("s", unit, x.clone(), points.iter().map(of).collect())
     };
-    let callers: [(&str, OfCallers); 2] = [
-        ("callers-read", |point| point.callers_read),
-        ("callers-write", |point| point.callers_wrote),
-    ];
-    for (name, of) in callers {
-        let y = points.iter().map(|point| Some(of(point).0 as f64 / 1e6 / seconds(point)));
-        curve(format!("{name}-throughput"), "MB/s", y.collect());
-    }
-    let classes: [(&str, OfDevices); 3] = [
-        ("read", |tick| tick.read),
-        ("write", |tick| tick.write),
-        ("discard", |tick| tick.discard),
-    ];
-    for (name, of) in classes {
-        let each = |value: fn(ClassStatistics, f64) -> Option<f64>| {
-            points.iter().map(|point| value(of(point), seconds(point))).collect()
-        };
-        let throughput = each(|class, seconds| Some(class.bytes.0 as f64 / 1e6 / seconds));
-        curve(format!("{name}-throughput"), "MB/s", throughput);
-        let service = each(|class, _| {
-            (class.completed > 0).then(|| class.time.0 as f64 / 1e6 / class.completed as f64)
-        });
-        curve(format!("{name}-service-time"), "ms", service);
-        let queue = each(|class, seconds| Some(class.time.seconds() / seconds));
-        curve(format!("{name}-queue"), "requests", queue);
-    }
-    let probes = points.iter().map(|point| point.probe_max.map(|worst| worst.0 as f64 / 1e6));
-    curve("probe-max".to_owned(), "ms", probes.collect());
-
-    let sum = ticks[1..].iter().fold(*first, |sum, tick| together(&[sum, *tick]));
-    for (name, of) in classes {
-        let class = of(&sum);
-        step.measure(&format!("{name}_bytes"), class.bytes.0 as f64);
-        step.measure(&format!("{name}_count"), class.completed as f64);
-        if class.completed > 0 {
-            let mean = class.time.seconds() / class.completed as f64;
-            step.measure(&format!("{name}_service_time_s_mean"), mean);
+    let throughput = |of: fn(&Tick) -> Bytes| {
+        curve("MB/s", &|point| Some(of(point).0 as f64 / 1e6 / seconds(point)))
+    };
+    let service_time = |of: fn(&Tick) -> ClassStatistics| {
+        curve("ms", &|point| {
+            let ClassStatistics { completed, time, .. } = of(point);
+            (completed > 0).then(|| time.0 as f64 / 1e6 / completed as f64)
+        })
+    };
+    let queue = |of: fn(&Tick) -> ClassStatistics| {
+        curve("requests", &|point| Some(of(point).time.seconds() / seconds(point)))
+    };
+    let class = |of: fn(&Tick) -> ClassStatistics, bytes: fn(&Tick) -> Bytes| {
+        let ClassStatistics { completed, time, .. } = of(&sum);
+        StormClassStep {
+            bytes: bytes(&sum),
+            count: completed,
+            service_time_s_mean: (completed > 0).then(|| time.seconds() / completed as f64),
+            throughput: throughput(bytes),
+            service_time: service_time(of),
+            queue: queue(of),
         }
-    }
-    step.measure("callers_read_bytes", sum.callers_read.0 as f64);
-    step.measure("callers_written_bytes", sum.callers_wrote.0 as f64);
-    if let Some(worst) = sum.probe_max {
-        step.measure("probe_latency_s_max", worst.seconds());
-    }
+    };
+    Some(StormMeterStep {
+        callers_read_bytes: sum.callers_read,
+        callers_written_bytes: sum.callers_wrote,
+        probe_latency_s_max: sum.probe_max.map(Nanos::seconds),
+        callers_read_throughput: throughput(|tick| tick.callers_read),
+        callers_write_throughput: throughput(|tick| tick.callers_wrote),
+        probe_max: curve("ms", &|point| point.probe_max.map(|worst| worst.0 as f64 / 1e6)),
+        read: class(|tick| tick.read, |tick| tick.read.bytes),
+        write: class(|tick| tick.write, |tick| tick.write.bytes),
+        discard: class(|tick| tick.discard, |tick| tick.discard.bytes),
+    })
 }

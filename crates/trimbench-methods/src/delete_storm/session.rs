@@ -6,11 +6,11 @@ use trimbench_core::{
 };
 use trimbench_results::Step;
 
-use super::discards::note_discards;
-use super::meter::{Meter, Tick, note};
-use super::metrics::{DURATION, STALL, STALL_LONGEST};
+use super::discards::rises;
+use super::meter::{Meter, Tick, measured};
 use super::options::DeleteStorm;
 use super::scene::{Scene, StormPhase};
+use super::steps::{StormLocatedStep, StormPhaseStep, StormStallStep};
 use trimbench_engine::{
     Discards, HUNG_AFTER, MethodError, MethodSession, RunError, Runner, Sample, Stage, StallLayer,
     attribute_stalls,
@@ -91,23 +91,25 @@ impl Storm<'_, '_> {
     ) -> Step {
         let mut step = Step::new(phase.id(), "phase");
         let ticks = self.meter.within(from, to);
-        note(&mut step, ticks, from);
         let discards = self.target.drive_discards();
-        note_discards(&mut step, &self.discards, &discards);
+        let mut values = StormPhaseStep {
+            meter: measured(ticks, from),
+            discards: rises(&self.discards, &discards),
+            ..StormPhaseStep::default()
+        };
         self.discards = discards;
         match self.trim.end_of(phase, to) {
-            end if end >= from => step.measure(DURATION, (end - from).seconds()),
+            end if end >= from => values.duration_s = Some((end - from).seconds()),
             // The last discard was seen before the phase began: it all fell into one interval.
             _ => step.caveat(Caveat::PhaseTooShort),
         }
         if phase == StormPhase::SecondWrite {
             let alone = session.step(StormPhase::WriteAgain.id()).expect("it was written before");
-            match rate(alone).filter(|_| !ticks.is_empty()) {
-                Some(rate_alone) => note_stall(&mut step, ticks, rate_alone),
-                None => step.caveat(Caveat::PhaseTooShort),
-            }
+            let alone = rate(alone).filter(|_| !ticks.is_empty());
+            values.stall = alone.map(|rate_alone| stall(ticks, rate_alone));
+            step.caveat(values.stall.is_none().then_some(Caveat::PhaseTooShort));
             let watch = std::mem::take(&mut self.watch);
-            note_places(&mut step, &watch, self.method.threshold);
+            values.located = locate(&mut step, &watch, self.method.threshold);
         }
         if self.trim.gave_up && phase.waits_for_discards() {
             step.caveat(Caveat::DiscardsIncomplete);
@@ -115,6 +117,7 @@ impl Storm<'_, '_> {
         if self.target.capabilities().discard == Support::None {
             step.caveat(Caveat::NoDiscard);
         }
+        step.store(&values);
         step
     }
 
@@ -235,48 +238,51 @@ impl Trim {
 
 /// Bytes a second that the writers wrote in a step; `None` if it ended within one interval.
 fn rate(step: &Step) -> Option<f64> {
-    let written = step.metric("callers_written_bytes")?;
-    let duration = step.metric(DURATION).filter(|duration| *duration > 0.0)?;
-    Some(written / duration)
+    let StormPhaseStep { duration_s, meter, .. } = step.read().ok()?;
+    let duration = duration_s.filter(|duration| *duration > 0.0)?;
+    Some(meter?.callers_written_bytes.0 as f64 / duration)
 }
 
-/// Notes in which intervals the writers got next to nothing, and what the drives did meanwhile.
-fn note_stall(step: &mut Step, ticks: &[Tick], rate_alone: f64) {
+/// In which intervals the writers got next to nothing, and what the drives did meanwhile.
+fn stall(ticks: &[Tick], rate_alone: f64) -> StormStallStep {
     let is_stalled = |tick: &Tick| {
         let share = (tick.at - tick.from).seconds() * rate_alone * STALLED_BELOW;
         (tick.callers_wrote.0 as f64) < share
     };
     let length = |tick: &Tick| (tick.at - tick.from).seconds();
     let stalled = ticks.iter().filter(|tick| is_stalled(tick));
-    step.measure(STALL, stalled.clone().map(length).sum());
     let runs = ticks.chunk_by(|one, next| is_stalled(one) == is_stalled(next));
     let longest = runs
         .filter(|run| is_stalled(&run[0]))
         .map(|run| run.iter().map(length).sum())
         .fold(0.0, f64::max);
-    step.measure(STALL_LONGEST, longest);
-    let writes: u64 = stalled.clone().map(|tick| tick.write.completed).sum();
-    let discards: u64 = stalled.clone().map(|tick| tick.discard.completed).sum();
-    let silent = stalled.filter(|tick| tick.write.completed == 0).map(length).sum();
-    step.measure("stalled_write_count", writes as f64);
-    step.measure("stalled_discard_count", discards as f64);
-    step.measure("stalled_without_write_s", silent);
+    StormStallStep {
+        stall_s: stalled.clone().map(length).sum(),
+        stall_s_longest: longest,
+        stalled_write_count: stalled.clone().map(|tick| tick.write.completed).sum(),
+        stalled_discard_count: stalled.clone().map(|tick| tick.discard.completed).sum(),
+        stalled_without_write_s: stalled.filter(|tick| tick.write.completed == 0).map(length).sum(),
+    }
 }
 
-/// Notes in which layer the stalled time lies.
-fn note_places(step: &mut Step, watch: &Watch, threshold: Nanos) {
+/// In which layer the stalled time lies; `None` where the requests are not visible. The step says
+/// what limits it.
+fn locate(step: &mut Step, watch: &Watch, threshold: Nanos) -> Option<StormLocatedStep> {
     if watch.sees != Some(true) {
         step.caveat(Caveat::RequestsUnseen);
-        return;
+        return None;
     }
     if watch.lost > 0 {
         step.caveat(Caveat::RequestsLost);
     }
     let located = attribute_stalls(&watch.waits, &watch.requests, threshold);
-    step.measure("located_s", located.stalled().seconds());
-    step.measure("located_above_discarding_s", located.above_while_discarding().seconds());
-    for place in StallLayer::ALL {
-        let key = format!("located_{}_s", place.id().replace('-', "_"));
-        step.measure(&key, located.time(place).seconds());
-    }
+    let time = |place| located.time(place).seconds();
+    Some(StormLocatedStep {
+        located_s: located.stalled().seconds(),
+        located_device_s: time(StallLayer::Device),
+        located_tags_s: time(StallLayer::Tags),
+        located_block_layer_s: time(StallLayer::BlockLayer),
+        located_above_s: time(StallLayer::Above),
+        located_above_discarding_s: located.above_while_discarding().seconds(),
+    })
 }

@@ -2,13 +2,12 @@
 
 use trimbench_core::{Caveat, Ppm};
 use trimbench_results::number::quantity;
-use trimbench_results::{Figure, Step, Verdict};
+use trimbench_results::{Figure, Step, StepOf, Verdict};
 
 use super::metrics::{self, COLUMNS, SystemSteps, TableColumn, longest_fsync, longest_read};
 use super::options::Kernels;
 use super::session::{DELETION, WEAR, step_id};
 use super::systems::ComparedSystem;
-use super::wear::AMPLIFICATION;
 use trimbench_engine::Findings;
 
 /// Computes all figures.
@@ -47,9 +46,9 @@ fn verdict(least: &FeltSystem, felt: &[FeltSystem], slack: Ppm) -> Verdict {
 }
 
 fn figure(column: &TableColumn, system: ComparedSystem, steps: &SystemSteps<'_>) -> Option<Figure> {
-    let mut figure = column.under(system).measured((column.of)(steps))?;
-    let step = if column.is_of_wear() { steps.wear } else { steps.deletion };
-    figure.rests_on(step);
+    let (value, step) = column.value(steps)?;
+    let mut figure = column.under(system).measured(value)?;
+    figure.rests_on([step]);
     Some(figure)
 }
 
@@ -65,8 +64,9 @@ pub(super) struct FeltSystem {
 
 impl FeltSystem {
     fn of((system, steps): &(ComparedSystem, SystemSteps<'_>)) -> Option<Self> {
-        let wait = longest_read(steps)?.max(longest_fsync(steps)?);
-        let amplification = steps.wear.and_then(|step| step.metric(AMPLIFICATION));
+        let deletion = steps.deletion.as_ref()?;
+        let wait = longest_read(deletion)?.max(longest_fsync(deletion)?);
+        let amplification = steps.wear.as_ref().and_then(|wear| wear.write_amplification);
         Some(Self { system: *system, wait, amplification })
     }
 }
@@ -87,6 +87,9 @@ pub(super) fn hurts_least(felt: &[FeltSystem], slack: Ppm) -> Option<&FeltSystem
 impl<'a> SystemSteps<'a> {
     fn of(system: ComparedSystem, steps: &'a [Step]) -> Self {
         let step = |kind| steps.iter().find(|step| step.id == step_id(system, kind));
-        Self { deletion: step(DELETION), wear: step(WEAR) }
+        Self {
+            deletion: step(DELETION).and_then(StepOf::read),
+            wear: step(WEAR).and_then(StepOf::read),
+        }
     }
 }

@@ -3,9 +3,9 @@
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
 use trimbench_results::{Direction, Figure};
 
-use super::foreground::READS_OVER_TIME;
 use super::metrics::{COLUMNS, TableColumn};
 use super::session::DELETION;
+use super::steps::KernelsWindowStep;
 
 #[cfg(test)]
 mod tests;
@@ -81,8 +81,9 @@ fn over_time(session: &LabelledSession<'_>) -> Chart {
          everything is discarded.",
     );
     for (step, system) in session.steps_of(DELETION).zip(systems(session)) {
-        if let Some(series) = step.series.get(READS_OVER_TIME) {
-            chart.curve(ChartSeries::line(system, series));
+        let window = step.read::<KernelsWindowStep>().ok();
+        if let Some(series) = window.and_then(|window| window.read_ms_max) {
+            chart.curve(ChartSeries::line(system, &series));
         }
     }
     chart

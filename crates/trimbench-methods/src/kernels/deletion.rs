@@ -13,6 +13,7 @@ use trimbench_results::Step;
 use super::foreground::{ForegroundLoad, ForegroundTimes};
 use super::options::Kernels;
 use super::session::{DELETION, SystemLife, TRIM, account};
+use super::steps::{KernelsDeletionStep, KernelsUnmountStep};
 use trimbench_engine::{Discards, MethodError, Runner, UntilFailure};
 
 /// How often the counters of the device are read.
@@ -22,15 +23,6 @@ const LOOK_EVERY: Nanos = Nanos::from_millis(10);
 /// what the foreground replaced.
 const BEGUN_PART: u64 = 100;
 
-/// Metrics of the step; shares are in [0, 1].
-pub(super) const DELETED: &str = "deleted_bytes";
-pub(super) const STUTTER: &str = "stutter_s";
-pub(super) const ALL_DISCARDED: &str = "all_discarded_s";
-pub(super) const DISCARDED: &str = "discarded_bytes";
-pub(super) const LOST: &str = "lost_at_unmount_share";
-/// What the waits before the deletion have behind their keys.
-pub(super) const BEFORE: &str = "_before";
-
 /// Measures both deletions of a filesystem that is filled, and unmounts it.
 pub(super) fn measure(
     life: &mut SystemLife<'_>,
@@ -38,32 +30,33 @@ pub(super) fn measure(
     rng: &Rng,
 ) -> Result<Step, MethodError> {
     let method = life.method;
-    let mut step = life.step(DELETION);
     let files = provisioner.files();
     let quiet = watch(life, files, (Vec::new(), &rng.split("before")), None)?;
-    quiet.times.note_longest(&mut step, BEFORE);
     let freed = Bytes(method.deleted.of(life.room.0));
     let (mut script, deleted) = delete(life, freed);
     if life.system.is_program() {
         script.extend(TRIM);
     }
-    let before = files.statistics();
+    let before = files.statistics().discard;
     let script = (script, &rng.split("deletion"));
     let watched = watch(life, files, script, Some((&quiet.times, deleted)))?;
-    watched.times.note_longest(&mut step, "");
-    watched.times.note_reads(&mut step);
-    step.measure(DELETED, deleted.0 as f64);
-    if let Some(stutter) = watched.times.stutter_since(&quiet.times) {
-        step.measure(STUTTER, stutter);
-    }
-    note_discards(&mut step, &before, &files.statistics());
-    step.measure("watched_s", watched.span.seconds());
-    match watched.last_discard {
-        _ if watched.gave_up => step.caveat(Caveat::DiscardsWait),
-        Some(span) => step.measure(ALL_DISCARDED, span.seconds()),
-        None => {}
-    }
-    unmount(life, provisioner, &mut step)?;
+    let after = files.statistics().discard;
+    let deletion = KernelsDeletionStep {
+        room_bytes: life.room,
+        read_response_s_max_before: quiet.times.longest_read(),
+        fsync_s_max_before: quiet.times.longest_fsync(),
+        window: watched.times.in_window(),
+        deleted_bytes: deleted,
+        stutter_s: watched.times.stutter_since(&quiet.times),
+        discarded_bytes: after.bytes - before.bytes,
+        discard_count: after.completed - before.completed,
+        discard_time_s: after.time.saturating_sub(before.time).seconds(),
+        watched_s: watched.span.seconds(),
+        all_discarded_s: watched.last_discard.filter(|_| !watched.gave_up).map(Nanos::seconds),
+        unmount: unmount(life, provisioner)?,
+    };
+    let mut step = life.step(DELETION, &deletion);
+    step.caveat(watched.gave_up.then_some(Caveat::DiscardsWait));
     Ok(step)
 }
 
@@ -71,25 +64,24 @@ pub(super) fn measure(
 fn unmount(
     life: &mut SystemLife<'_>,
     provisioner: &mut dyn Provisioner,
-    step: &mut Step,
-) -> Result<(), MethodError> {
+) -> Result<KernelsUnmountStep, MethodError> {
     let before = account(provisioner)?;
     let bytes = Bytes(life.method.deleted.of(life.room.0));
     let (script, deleted) = delete(life, bytes);
     life.play(provisioner.files(), script)?;
     let took = provisioner.unmount()?;
     let after = account(provisioner)?;
-    step.measure("unmount_s", took.seconds());
-    step.measure("deleted_before_unmount_bytes", deleted.0 as f64);
     let freed = after.freed - before.freed;
     let given_up = after.given_up - before.given_up;
-    step.measure("freed_before_unmount_bytes", freed.0 as f64);
-    step.measure("given_up_bytes", given_up.0 as f64);
     // What no program has trimmed yet is not lost: its next run discards it.
-    if freed > Bytes(0) && !life.system.is_program() {
-        step.measure(LOST, given_up.0 as f64 / freed.0 as f64);
-    }
-    Ok(())
+    let can_lose = freed > Bytes(0) && !life.system.is_program();
+    Ok(KernelsUnmountStep {
+        unmount_s: took.seconds(),
+        deleted_before_unmount_bytes: deleted,
+        freed_before_unmount_bytes: freed,
+        given_up_bytes: given_up,
+        lost_at_unmount_share: can_lose.then(|| given_up.0 as f64 / freed.0 as f64),
+    })
 }
 
 /// The commands that delete so much, and how much they really do.
@@ -97,13 +89,6 @@ fn delete(life: &mut SystemLife<'_>, bytes: Bytes) -> (Vec<FileCommand>, Bytes) 
     let before = life.churn.live_bytes();
     let script = life.churn.delete(bytes);
     (script, before - life.churn.live_bytes())
-}
-
-fn note_discards(step: &mut Step, before: &DeviceStatistics, after: &DeviceStatistics) {
-    let (before, after) = (before.discard, after.discard);
-    step.measure(DISCARDED, (after.bytes - before.bytes).0 as f64);
-    step.measure("discard_count", (after.completed - before.completed) as f64);
-    step.measure("discard_time_s", after.time.saturating_sub(before.time).seconds());
 }
 
 /// What was seen of a script and the foreground beside it.

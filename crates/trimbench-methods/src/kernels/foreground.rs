@@ -9,9 +9,10 @@ use trimbench_core::units::index;
 use trimbench_core::{
     Bytes, Errno, FileCommand, FileId, Instant, Nanos, Next, Payload, Ppm, Status, Stream, Workload,
 };
-use trimbench_results::{LatencyHistogram, Series, Step};
+use trimbench_results::{LatencyHistogram, Series};
 
 use super::options::{Kernels, LOADED, LOG};
+use super::steps::KernelsWindowStep;
 use trimbench_engine::{
     FileArea, InOrder, OpenLoop, RandomAccess, Sample, SerialProbe, Several, UNIT,
 };
@@ -29,12 +30,6 @@ const POINTS: usize = 400;
 /// The window of a system whose discards come late begins so long before the first of them: the
 /// fsync that waits for them began before.
 const LEAD: Nanos = Nanos::from_secs(1);
-
-/// The metrics that a foreground leaves in a step, with a prefix each.
-pub(super) const READ_LONGEST: &str = "read_response_s_max";
-pub(super) const FSYNC_LONGEST: &str = "fsync_s_max";
-pub(super) const READ_RESPONSE: &str = "read-response";
-pub(super) const READS_OVER_TIME: &str = "read-ms-max";
 
 /// A script, and the foreground beside it.
 #[derive(Debug)]
@@ -240,22 +235,20 @@ impl ForegroundTimes {
         Some((self.late.sum as f64 - mean * self.late.count as f64) / 1e9)
     }
 
-    /// Puts the longest waits down, with a suffix to their keys.
-    pub(super) fn note_longest(&self, step: &mut Step, suffix: &str) {
-        for (key, times) in [(READ_LONGEST, &self.reads), (FSYNC_LONGEST, &self.fsyncs)] {
-            if let Some(longest) = self.counted(times).max() {
-                step.measure(&format!("{key}{suffix}"), longest.seconds());
-            }
-        }
+    /// The longest read of the window, in seconds.
+    pub(super) fn longest_read(&self) -> Option<f64> {
+        self.counted(&self.reads).max().map(Nanos::seconds)
     }
 
-    /// Puts the reads of the window down, and the picture of all.
-    pub(super) fn note_reads(&self, step: &mut Step) {
+    /// The longest fsync of the window, in seconds.
+    pub(super) fn longest_fsync(&self) -> Option<f64> {
+        self.counted(&self.fsyncs).max().map(Nanos::seconds)
+    }
+
+    /// What counts, and the picture of all reads.
+    pub(super) fn in_window(&self) -> KernelsWindowStep {
         let mut reads = LatencyHistogram::new();
         self.counted(&self.reads).for_each(|response| reads.record(response));
-        step.add_histogram(READ_RESPONSE, &reads);
-        step.measure("fsync_count", self.counted(&self.fsyncs).count() as f64);
-        step.measure("window_begin_s", (self.window.start - self.begin).seconds());
         let together = self.longest.len().div_ceil(POINTS).max(1);
         let chunks = self.longest.chunks(together);
         let longest = |chunk: &[Nanos]| chunk.iter().max().copied().filter(|it| *it > Nanos::ZERO);
@@ -263,6 +256,13 @@ impl ForegroundTimes {
         let width = PIECE.seconds() * together as f64;
         // Where each piece ends, so that a logarithmic axis has a place for the first.
         let x = (1..=y.len()).map(|piece| piece as f64 * width).collect();
-        step.add_series(READS_OVER_TIME, Series::new("s", "ms", x, y));
+        KernelsWindowStep {
+            read_response_s_max: self.longest_read(),
+            fsync_s_max: self.longest_fsync(),
+            read_response: reads,
+            fsync_count: self.counted(&self.fsyncs).count() as u64,
+            window_begin_s: (self.window.start - self.begin).seconds(),
+            read_ms_max: Series::new("s", "ms", x, y),
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! The metrics of the method: a table with a row for each system, and what is said of all of them.
 
 use Direction::{Lower, Neither};
-use trimbench_results::{Direction, Metric, Quantile, Role, Step};
+use TableSource::{Deletion, Wear};
+use trimbench_results::{Direction, Metric, Quantile, Role, Step, StepOf};
 
-use super::deletion::{ALL_DISCARDED, BEFORE, DELETED, DISCARDED, LOST, STUTTER};
-use super::foreground::{FSYNC_LONGEST, READ_LONGEST, READ_RESPONSE};
 use super::options::Kernels;
+use super::steps::{KernelsDeletionStep, KernelsWearStep};
 use super::systems::ComparedSystem;
-use super::wear::AMPLIFICATION;
 
 /// The headline.
 pub(super) fn least(method: &Kernels) -> Metric {
@@ -19,10 +18,17 @@ pub(super) fn least(method: &Kernels) -> Metric {
 }
 
 /// The steps of a system, as far as they were measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SystemSteps<'a> {
-    pub(super) deletion: Option<&'a Step>,
-    pub(super) wear: Option<&'a Step>,
+    pub(super) deletion: Option<StepOf<'a, KernelsDeletionStep>>,
+    pub(super) wear: Option<StepOf<'a, KernelsWearStep>>,
+}
+
+/// The step that a column comes from, and its value; `None` where it was not measured.
+#[derive(Clone, Copy)]
+pub(super) enum TableSource {
+    Deletion(fn(&KernelsDeletionStep) -> Option<f64>),
+    Wear(fn(&KernelsWearStep) -> Option<f64>),
 }
 
 /// A column of the table: a metric that each system has.
@@ -32,8 +38,7 @@ pub(super) struct TableColumn {
     pub(super) title: &'static str,
     pub(super) unit: &'static str,
     pub(super) direction: Direction,
-    /// Its value; `None` where it was not measured.
-    pub(super) of: fn(&SystemSteps<'_>) -> Option<f64>,
+    source: TableSource,
 }
 
 impl TableColumn {
@@ -42,9 +47,9 @@ impl TableColumn {
         title: &'static str,
         unit: &'static str,
         direction: Direction,
-        of: fn(&SystemSteps<'_>) -> Option<f64>,
+        source: TableSource,
     ) -> Self {
-        Self { key, title, unit, direction, of }
+        Self { key, title, unit, direction, source }
     }
 
     /// The id of the figure of one system.
@@ -64,57 +69,96 @@ impl TableColumn {
         Metric { role, ..Metric::member(self.id(system.id()), title, self.unit, self.direction) }
     }
 
-    /// Whether it comes from the step of the wear.
-    pub(super) fn is_of_wear(&self) -> bool {
-        self.key == "amplification"
+    /// Its value, and the step that has it.
+    pub(super) fn value<'a>(&self, steps: &SystemSteps<'a>) -> Option<(f64, &'a Step)> {
+        match self.source {
+            Deletion(of) => steps.deletion.as_ref().and_then(|it| Some((of(it)?, it.step))),
+            Wear(of) => steps.wear.as_ref().and_then(|it| Some((of(it)?, it.step))),
+        }
     }
 }
 
 /// All columns, in their order.
 pub(super) const COLUMNS: [TableColumn; 11] = [
-    TableColumn::new("p99-read", "p99 read", "ms", Lower, |of| {
-        let reads = of.deletion?.histogram(READ_RESPONSE)?;
-        reads.percentile(Quantile::P99).map(|latency| latency.0 as f64 / 1e6)
-    }),
-    TableColumn::new("p99.9-read", "p99.9 read", "ms", Lower, |of| {
-        let reads = of.deletion?.histogram(READ_RESPONSE)?;
-        reads.percentile(Quantile::P99_9).map(|latency| latency.0 as f64 / 1e6)
-    }),
-    TableColumn::new("longest-read", "longest read", "ms", Lower, longest_read),
-    TableColumn::new("longest-fsync", "longest fsync", "ms", Lower, longest_fsync),
-    TableColumn::new("stutter", "stutter", "s/GB", Lower, |of| {
-        let deleted = of.deletion?.metric(DELETED).filter(|bytes| *bytes > 0.0)?;
-        Some(of.deletion?.metric(STUTTER)? / (deleted / 1e9))
-    }),
-    TableColumn::new("all-discarded", "until all is discarded", "s", Lower, |of| {
-        of.deletion?.metric(ALL_DISCARDED)
-    }),
-    TableColumn::new("discarded", "discarded / freed", "", Neither, |of| {
-        let deleted = of.deletion?.metric(DELETED).filter(|bytes| *bytes > 0.0)?;
-        Some(of.deletion?.metric(DISCARDED)? / deleted)
-    }),
-    TableColumn::new("lost", "lost at unmount", "%", Lower, |of| {
-        Some(of.deletion?.metric(LOST)? * 1e2)
-    }),
-    TableColumn::new("amplification", "write amplification", "", Lower, |of| {
-        of.wear?.metric(AMPLIFICATION)
-    }),
-    TableColumn::new("longest-read-before", "longest read before", "ms", Lower, |of| {
-        Some(of.deletion?.metric(&format!("{READ_LONGEST}{BEFORE}"))? * 1e3)
-    }),
-    TableColumn::new("longest-fsync-before", "longest fsync before", "ms", Lower, |of| {
-        Some(of.deletion?.metric(&format!("{FSYNC_LONGEST}{BEFORE}"))? * 1e3)
-    }),
+    TableColumn::new("p99-read", "p99 read", "ms", Lower, Deletion(|it| read(it, Quantile::P99))),
+    TableColumn::new(
+        "p99.9-read",
+        "p99.9 read",
+        "ms",
+        Lower,
+        Deletion(|it| read(it, Quantile::P99_9)),
+    ),
+    TableColumn::new("longest-read", "longest read", "ms", Lower, Deletion(longest_read)),
+    TableColumn::new("longest-fsync", "longest fsync", "ms", Lower, Deletion(longest_fsync)),
+    TableColumn::new(
+        "stutter",
+        "stutter",
+        "s/GB",
+        Lower,
+        Deletion(|it| Some(it.stutter_s? / (deleted(it)? / 1e9))),
+    ),
+    TableColumn::new(
+        "all-discarded",
+        "until all is discarded",
+        "s",
+        Lower,
+        Deletion(|it| it.all_discarded_s),
+    ),
+    TableColumn::new(
+        "discarded",
+        "discarded / freed",
+        "",
+        Neither,
+        Deletion(|it| Some(it.discarded_bytes.0 as f64 / deleted(it)?)),
+    ),
+    TableColumn::new(
+        "lost",
+        "lost at unmount",
+        "%",
+        Lower,
+        Deletion(|it| Some(it.unmount.lost_at_unmount_share? * 1e2)),
+    ),
+    TableColumn::new(
+        "amplification",
+        "write amplification",
+        "",
+        Lower,
+        Wear(|it| it.write_amplification),
+    ),
+    TableColumn::new(
+        "longest-read-before",
+        "longest read before",
+        "ms",
+        Lower,
+        Deletion(|it| Some(it.read_response_s_max_before? * 1e3)),
+    ),
+    TableColumn::new(
+        "longest-fsync-before",
+        "longest fsync before",
+        "ms",
+        Lower,
+        Deletion(|it| Some(it.fsync_s_max_before? * 1e3)),
+    ),
 ];
 
 /// In ms.
-pub(super) fn longest_read(of: &SystemSteps<'_>) -> Option<f64> {
-    Some(of.deletion?.metric(READ_LONGEST)? * 1e3)
+pub(super) fn longest_read(of: &KernelsDeletionStep) -> Option<f64> {
+    Some(of.window.read_response_s_max? * 1e3)
 }
 
 /// In ms.
-pub(super) fn longest_fsync(of: &SystemSteps<'_>) -> Option<f64> {
-    Some(of.deletion?.metric(FSYNC_LONGEST)? * 1e3)
+pub(super) fn longest_fsync(of: &KernelsDeletionStep) -> Option<f64> {
+    Some(of.window.fsync_s_max? * 1e3)
+}
+
+/// A percentile of the reads, in ms.
+fn read(of: &KernelsDeletionStep, quantile: Quantile) -> Option<f64> {
+    of.window.read_response.percentile(quantile).map(|latency| latency.0 as f64 / 1e6)
+}
+
+/// Bytes deleted, if there are any.
+fn deleted(of: &KernelsDeletionStep) -> Option<f64> {
+    Some(of.deleted_bytes.0 as f64).filter(|bytes| *bytes > 0.0)
 }
 
 /// All of them.

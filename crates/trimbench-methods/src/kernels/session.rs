@@ -4,7 +4,7 @@ use trimbench_core::{
     Account, Bytes, Caveat, FileCommand, Files, FilesystemSpec, Instant, Medium, ProvisionError,
     Provisioner,
 };
-use trimbench_results::Step;
+use trimbench_results::{Step, StepTable};
 
 use super::NEEDS_A_MODEL;
 use super::options::{Kernels, LOADED, LOG};
@@ -145,10 +145,9 @@ impl SystemLife<'_> {
         Ok(self.runner.prepare(files, &mut Single(InOrder::new(commands, 1)))?)
     }
 
-    /// An empty step.
-    pub(super) fn step(&self, kind: &str) -> Step {
-        let mut step = Step::new(self.id.clone(), kind);
-        step.set("room_bytes", self.room.0 as f64);
+    /// The step that holds these values.
+    pub(super) fn step<T: StepTable>(&self, kind: &str, values: &T) -> Step {
+        let mut step = Step::of(self.id.clone(), kind, values);
         if !self.system.is_compared() {
             step.caveat(Caveat::ByReadingOnly);
         }

@@ -4,16 +4,14 @@ use std::sync::LazyLock;
 use trimbench_core::{
     Capabilities, Caveat, FileCommand, FileId, Instant, Next, Opened, Ppm, Workload as _,
 };
-use trimbench_results::Verdict;
+use trimbench_results::{StepOf, Verdict};
 
 use super::analysis::{FeltSystem, hurts_least};
-use super::deletion::{ALL_DISCARDED, DELETED, LOST};
-use super::foreground::{FSYNC_LONGEST, ForegroundTimes, READ_LONGEST, READ_RESPONSE, SerialFsync};
+use super::foreground::{ForegroundTimes, SerialFsync};
 use super::session::{DELETION, SKIPPED, WEAR, step_id};
+use super::steps::{KernelsDeletionStep, KernelsUnmountStep, KernelsWearStep, KernelsWindowStep};
 use super::systems::read_systems;
-use super::wear::AMPLIFICATION;
 use super::*;
-use crate::testing::step;
 use trimbench_engine::testing::{KeptSteps, assert_defined, close, figure, run_on, says, settings};
 use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, Sample};
 
@@ -46,13 +44,27 @@ fn run(method: &Kernels, target: &str, done: Vec<Step>) -> Result<MethodResult, 
 static TABLE: LazyLock<MethodResult> =
     LazyLock::new(|| run(&method(&[]), "ext4:sim:vendor2,capacity=1GiB", Vec::new()).unwrap());
 
-fn deletion(system: &str) -> &'static Step {
-    let id = format!("{system}-{DELETION}");
-    TABLE.steps.iter().find(|step| step.id == id).unwrap_or_else(|| panic!("{id} was measured"))
+fn deletions() -> impl Iterator<Item = StepOf<'static, KernelsDeletionStep>> {
+    let steps = TABLE.steps.iter().filter(|step| step.kind == DELETION);
+    steps.map(|step| StepOf::read(step).unwrap_or_else(|| panic!("{} is whole", step.id)))
 }
 
-fn metric(system: &str, key: &str) -> f64 {
-    deletion(system).metric(key).unwrap_or_else(|| panic!("{system} has {key}"))
+fn deletion(system: &str) -> KernelsDeletionStep {
+    let id = format!("{system}-{DELETION}");
+    let found = deletions().find(|deletion| deletion.step.id == id);
+    found.unwrap_or_else(|| panic!("{id} was measured")).values
+}
+
+fn all_discarded(system: &str) -> f64 {
+    deletion(system).all_discarded_s.unwrap()
+}
+
+fn longest_fsync(system: &str) -> f64 {
+    deletion(system).window.fsync_s_max.unwrap()
+}
+
+fn lost(system: &str) -> Option<f64> {
+    deletion(system).unmount.lost_at_unmount_share
 }
 
 fn value(column: &str, system: &str) -> f64 {
@@ -61,7 +73,7 @@ fn value(column: &str, system: &str) -> f64 {
 
 /// The time of all discards together over the time that they took: how many were in flight.
 fn discards_in_flight(system: &str) -> f64 {
-    metric(system, "discard_time_s") / metric(system, ALL_DISCARDED)
+    deletion(system).discard_time_s / all_discarded(system)
 }
 
 /// Those that send one discard after the other, as `docs/model/issuers.md` has them.
@@ -85,12 +97,12 @@ fn as_many_discards_are_in_flight_as_each_kernel_sends() {
 #[test]
 fn an_fsync_waits_for_the_discards_of_a_commit_and_for_no_others() {
     for system in ["ext4-2.6.33", "ext4-4.13"] {
-        let (fsync, all) = (metric(system, FSYNC_LONGEST), metric(system, ALL_DISCARDED));
+        let (fsync, all) = (longest_fsync(system), all_discarded(system));
         assert!(fsync > 0.9 * (all - 0.1), "{system}: {fsync} s of {all} s");
     }
     // In a worker, or in the process that deletes: a TRIM or some delay each request of it.
     for system in ["ext4", "ext4-5.15", "ext4-no-journal", "btrfs-sync", "btrfs-async"] {
-        let (fsync, all) = (metric(system, FSYNC_LONGEST), metric(system, ALL_DISCARDED));
+        let (fsync, all) = (longest_fsync(system), all_discarded(system));
         assert!(fsync < 0.5 * all, "{system}: {fsync} s of {all} s");
     }
 }
@@ -98,10 +110,10 @@ fn an_fsync_waits_for_the_discards_of_a_commit_and_for_no_others() {
 #[test]
 fn an_unmount_loses_what_waits_for_a_worker() {
     for system in ["ext4-4.13", "ext4-2.6.33", "xfs", "btrfs-sync"] {
-        close(metric(system, LOST), 0.0);
+        close(lost(system).unwrap(), 0.0);
     }
     for system in ["btrfs-async", "none"] {
-        close(metric(system, LOST), 1.0);
+        close(lost(system).unwrap(), 1.0);
     }
     for system in ["ext4", "ext4-5.15"] {
         let lost = value("lost", system);
@@ -109,8 +121,9 @@ fn an_unmount_loses_what_waits_for_a_worker() {
     }
     // Without a journal only metadata wait for the worker.
     assert!(value("lost", "ext4-no-journal") < 1.0);
-    let of_program = |step: &&Step| step.id.starts_with("fstrim") && step.metric(LOST).is_some();
-    assert_eq!(TABLE.steps.iter().find(of_program), None, "its next run discards everything");
+    for system in ["fstrim-ext4", "fstrim-xfs", "fstrim-btrfs"] {
+        assert_eq!(lost(system), None, "{system}: its next run discards everything");
+    }
 }
 
 #[test]
@@ -129,7 +142,7 @@ fn as_much_is_discarded_as_was_freed_or_more() {
         assert!(discarded(system) > 1.02, "{system}: {}", discarded(system));
     }
     assert!(discarded("none") <= 0.0);
-    assert_eq!(deletion("none").metric(ALL_DISCARDED), None);
+    assert_eq!(deletion("none").all_discarded_s, None);
 }
 
 #[test]
@@ -137,10 +150,9 @@ fn discards_begin_when_each_kernel_sends_them() {
     // A commit comes with the next fsync, each 100 ms, except on btrfs: every 30 s; its worker
     // waits for another 120 s.
     for system in SERIAL.into_iter().chain(SIDE_BY_SIDE) {
-        assert!(metric(system, ALL_DISCARDED) < 60.0, "{system}");
+        assert!(all_discarded(system) < 60.0, "{system}");
     }
-    assert!(metric("btrfs-async", ALL_DISCARDED) >= 120.0);
-    assert!(metric("btrfs-async", ALL_DISCARDED) < 160.0);
+    assert!((120.0..160.0).contains(&all_discarded("btrfs-async")));
 }
 
 #[test]
@@ -152,33 +164,29 @@ fn p99_9_has_twice_the_reads_that_it_needs() {
 
 #[test]
 fn windows_of_all_systems_are_equal_and_hold_the_discards() {
-    for step in TABLE.steps.iter().filter(|step| step.kind == DELETION) {
+    for deletion in deletions() {
+        let (window, id) = (&deletion.window, &deletion.step.id);
         // 200 a second for 5 s, at random: five standard deviations.
-        let reads = step.histogram(READ_RESPONSE).unwrap().count();
-        assert!((840..=1_160).contains(&reads), "{}: {reads}", step.id);
-        let begin = step.metric("window_begin_s").unwrap();
-        let late = if step.id.starts_with("btrfs-async") { 100.0..160.0 } else { 0.0..35.0 };
-        assert!(late.contains(&begin), "{}: {begin} s", step.id);
+        let reads = window.read_response.count();
+        assert!((840..=1_160).contains(&reads), "{id}: {reads}");
+        let begin = window.window_begin_s;
+        let late = if id.starts_with("btrfs-async") { 100.0..160.0 } else { 0.0..35.0 };
+        assert!(late.contains(&begin), "{id}: {begin} s");
     }
     // Each TRIM stops this drive for 90 ms.
     for system in SERIAL.into_iter().chain(SIDE_BY_SIDE).chain(["btrfs-sync", "btrfs-async"]) {
         assert!(value("longest-read", system) > 80.0, "{system}");
     }
-    assert!(metric("ext4", "window_begin_s") < 1.0);
+    assert!(deletion("ext4").window.window_begin_s < 1.0);
 }
 
 #[test]
 fn the_deletions_are_the_same_under_every_system() {
-    let deleted = TABLE.steps.iter().filter(|step| step.kind == DELETION);
-    let deleted: Vec<(f64, f64)> = deleted
-        .map(|step| {
-            let bytes = |key| step.metric(key).unwrap();
-            (bytes(DELETED), bytes("deleted_before_unmount_bytes"))
-        })
-        .collect();
+    let deleted: Vec<(Bytes, Bytes)> =
+        deletions().map(|it| (it.deleted_bytes, it.unmount.deleted_before_unmount_bytes)).collect();
     assert!(deleted.len() >= 12 && deleted.iter().all(|it| *it == deleted[0]), "{deleted:?}");
-    let tenth = deletion("ext4").parameter("room_bytes").unwrap() / 10.0;
-    assert!((tenth..tenth + 1_048_576.0).contains(&deleted[0].0), "{deleted:?}");
+    let tenth = deletion("ext4").room_bytes.0 as f64 / 10.0;
+    assert!((tenth..tenth + 1_048_576.0).contains(&(deleted[0].0.0 as f64)), "{deleted:?}");
 }
 
 #[test]
@@ -396,18 +404,26 @@ fn the_shortest_wait_counts_among_those_that_wear_little() {
 fn figures_come_from_the_steps_and_carry_their_caveats() {
     let lab = method(&[("systems", "xfs,none")]);
     let xfs = lab.systems[0];
-    let metrics = [
-        (READ_LONGEST, 0.004),
-        (FSYNC_LONGEST, 0.18),
-        (DELETED, 2e9),
-        ("stutter_s", 0.5),
-        ("discarded_bytes", 2e9),
-        (LOST, 0.25),
-    ];
-    let mut deletion = step(&step_id(xfs, DELETION), DELETION, &[], &metrics);
+    let deletion = KernelsDeletionStep {
+        window: KernelsWindowStep {
+            read_response_s_max: Some(0.004),
+            fsync_s_max: Some(0.18),
+            ..KernelsWindowStep::default()
+        },
+        deleted_bytes: Bytes(2_000_000_000),
+        stutter_s: Some(0.5),
+        discarded_bytes: Bytes(2_000_000_000),
+        unmount: KernelsUnmountStep {
+            lost_at_unmount_share: Some(0.25),
+            ..KernelsUnmountStep::default()
+        },
+        ..KernelsDeletionStep::default()
+    };
+    let mut deletion = Step::of(step_id(xfs, DELETION), DELETION, &deletion);
     deletion.caveat(Caveat::DiscardsWait);
     let none = lab.systems[1];
-    let wear = step(&step_id(none, WEAR), WEAR, &[], &[(AMPLIFICATION, 1.5)]);
+    let wear = KernelsWearStep { write_amplification: Some(1.5), ..KernelsWearStep::default() };
+    let wear = Step::of(step_id(none, WEAR), WEAR, &wear);
     let unworn = analyse(&lab, std::slice::from_ref(&deletion));
     assert_eq!((figure(&unworn.figures, "least").value, unworn.caveats), (180.0, Vec::new()));
     let Findings { figures, caveats } = analyse(&lab, &[deletion, wear]);

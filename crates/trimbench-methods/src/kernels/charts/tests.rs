@@ -1,13 +1,15 @@
 use trimbench_engine::MethodDefinition as _;
+use trimbench_results::{Series, Step};
 
 use super::super::Kernels;
+use super::super::steps::KernelsWindowStep;
 use super::COLUMNS;
-use crate::testing::{charts, curve, find, step, with};
+use crate::testing::{charts, curve, find};
 
 /// Of three systems the second does worst; the third lacks a figure.
 #[test]
 fn a_cell_shows_its_value_and_how_many_do_better() {
-    let of = |system: &str| step(&format!("{system}-deletion"), "deletion", &[], &[]);
+    let of = |system: &str| Step::new(format!("{system}-deletion"), "deletion");
     let steps = ["ext4", "xfs", "none"].map(of).into();
     let figures = [
         ("longest-read-under-ext4", 2.0, None),
@@ -40,8 +42,9 @@ fn a_cell_shows_its_value_and_how_many_do_better() {
 
 #[test]
 fn the_longest_reads_are_a_line_for_each_system() {
-    let step = step("xfs-deletion", "deletion", &[], &[]);
-    let steps = vec![with(step, "read-ms-max", &[0.05, 0.1], &[0.1, 42.0])];
+    let read_ms_max = Series::new("s", "ms", vec![0.05, 0.1], vec![Some(0.1), Some(42.0)]);
+    let window = KernelsWindowStep { read_ms_max, ..KernelsWindowStep::default() };
+    let steps = vec![Step::of("xfs-deletion", "deletion", &window)];
     let charts = charts(&Kernels::INFO, steps, &[]);
     assert_eq!(curve(find(&charts, "reads"), "xfs").y, [Some(0.1), Some(42.0)]);
 }
