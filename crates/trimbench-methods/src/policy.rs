@@ -11,6 +11,7 @@ mod charts;
 mod metrics;
 mod options;
 mod session;
+mod steps;
 #[cfg(test)]
 mod tests;
 

@@ -11,6 +11,7 @@ mod files;
 mod metrics;
 mod options;
 mod session;
+mod steps;
 #[cfg(test)]
 mod tests;
 

@@ -2,12 +2,11 @@
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
-use trimbench_core::{
-    BlockCommand, Bytes, Caveat, Device, DeviceStatistics, Instant, Nanos, PurgeMeans,
-};
+use trimbench_core::{BlockCommand, Bytes, Caveat, Device, Instant, Nanos, PurgeMeans};
 use trimbench_results::{Series, Step};
 
 use super::options::IdleTrim;
+use super::steps::{IdlePurgeStep, IdleRoundStep, TimedTrimStep};
 use trimbench_engine::{
     ASSUMED_RATE, DeviceRunner, InOrder, Method as _, MethodError, MethodSession, OtherLoad,
     Sample, Shape, Single,
@@ -17,8 +16,6 @@ use trimbench_engine::{
 const POINTS: usize = 200;
 /// The step that says how the drive was purged, and times the first TRIM after it.
 pub(super) const PURGE: &str = "purge";
-/// A parameter of a round: bytes of the device, of which the span may be the first.
-pub(super) const DEVICE: &str = "device_bytes";
 
 /// In which pieces the span is discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,14 +129,17 @@ impl Trimmed<'_> {
         let means = self.runner.device.purge_means();
         self.runner.purge(self.runner.shape.origin + self.plan.span)?;
         let mut step = Step::new(PURGE, format!("purge-by-{}", means.id()));
-        step.set("span_bytes", self.plan.span.0 as f64);
+        let (mut never_written, mut curve) = (None, None);
         if means == PurgeMeans::Trim {
             // What was never written cannot be told from what was trimmed.
             step.caveat(Caveat::PurgedByTrim);
         } else {
             self.runner.rest(self.method.rest)?;
-            self.timed(self.runner.shape.discard_max, "never_written", &mut step)?;
+            let timed = self.timed(self.runner.shape.discard_max, &mut step)?;
+            (never_written, curve) = (Some(timed.0), timed.1);
         }
+        let span_bytes = self.plan.span;
+        step.store(&IdlePurgeStep { span_bytes, never_written, trimmed_never_written: curve });
         session.keep(step)
     }
 
@@ -148,23 +148,34 @@ impl Trimmed<'_> {
     fn round(&mut self, round: &Round) -> Result<Step, MethodError> {
         let (shape, span) = (self.runner.shape, self.plan.span);
         let mut step = Step::new(round.id.clone(), round.way.id());
-        step.set("span_bytes", span.0 as f64);
-        step.set(DEVICE, shape.size.0 as f64);
-        step.set("piece_bytes", round.piece.0 as f64);
-        step.set("queue_depth", f64::from(self.method.queue_depth));
         self.runner.all(&round.id, shape.discards(Bytes(0), span, shape.discard_max), 1)?;
         self.runner.rest(self.method.rest)?;
-        self.timed(round.piece, "empty", &mut step)?;
+        let (empty, trimmed_empty) = self.timed(round.piece, &mut step)?;
         let from = self.runner.now();
         self.runner.fill(&round.id, shape.area(Bytes(0), span))?;
-        step.measure("fill_s", self.runner.now().since(from).seconds());
+        let fill_s = self.runner.now().since(from).seconds();
         self.runner.rest(self.method.rest)?;
-        self.timed(round.piece, "full", &mut step)?;
+        let (full, trimmed_full) = self.timed(round.piece, &mut step)?;
+        step.store(&IdleRoundStep {
+            span_bytes: span,
+            device_bytes: Some(shape.size),
+            piece_bytes: round.piece,
+            queue_depth: self.method.queue_depth,
+            fill_s,
+            empty,
+            full,
+            trimmed_empty,
+            trimmed_full,
+        });
         Ok(step)
     }
 
-    /// Discards the span in pieces, and notes what it took under `name`.
-    fn timed(&mut self, piece: Bytes, name: &str, step: &mut Step) -> Result<(), MethodError> {
+    /// Discards the span in pieces; what it took, and its curve. The step gets the caveats.
+    fn timed(
+        &mut self,
+        piece: Bytes,
+        step: &mut Step,
+    ) -> Result<(TimedTrimStep, Option<Series>), MethodError> {
         let (shape, span) = (self.runner.shape, self.plan.span);
         let pieces = shape.discards(Bytes(0), span, piece);
         let before = self.runner.device.statistics();
@@ -180,34 +191,23 @@ impl Trimmed<'_> {
         };
         let mut discards = Single(InOrder::new(pieces, self.method.queue_depth));
         self.runner.run(&step.id, &mut discards, &mut observer)?;
-        timed.store(name, step);
-        self.judge(&timed, before, name, step)
-    }
-
-    /// Notes what the counters say, and what invalidates or limits the TRIM.
-    fn judge(
-        &mut self,
-        timed: &Timed,
-        before: DeviceStatistics,
-        name: &str,
-        step: &mut Step,
-    ) -> Result<(), MethodError> {
-        let issued = timed.issued;
-        let counted = self.runner.discards_since(before, issued, step)?;
-        step.measure(&format!("{name}_commands_issued"), issued.completed as f64);
-        step.measure(&format!("{name}_commands_completed"), counted.completed as f64);
-        step.measure(&format!("{name}_bytes_completed"), counted.bytes.0 as f64);
+        let counted = self.runner.discards_since(before, timed.issued, step)?;
         let after = self.runner.device.statistics();
         step.caveat(OtherLoad::before(before).caveat(self.runner.device, after, Bytes(0)));
-        Ok(())
+        let values = TimedTrimStep {
+            trim_s: timed.ended.since(timed.began).seconds(),
+            command_s_max: timed.longest.seconds(),
+            commands_issued: timed.issued.completed,
+            commands_completed: counted.completed,
+            bytes_completed: counted.bytes,
+        };
+        Ok((values, timed.curve()))
     }
 }
 
 impl Timed {
-    fn store(&self, name: &str, step: &mut Step) {
-        let span = self.ended.since(self.began);
-        step.measure(&format!("{name}_s"), span.seconds());
-        step.measure(&format!("{name}_command_s_max"), self.longest.seconds());
+    /// GB discarded against time.
+    fn curve(&self) -> Option<Series> {
         // The first and the last point, and as many between as fit.
         let every = self.curve.len().div_ceil(POINTS).max(1);
         let chosen = self
@@ -219,7 +219,6 @@ impl Timed {
             .map(|(_, (at, bytes))| (at.since(self.began).seconds(), Some(bytes.gigabytes())));
         let start = (0.0, Some(0.0));
         let (x, y) = std::iter::once(start).chain(points).unzip();
-        let key = format!("trimmed-{}", name.replace('_', "-"));
-        step.add_series(&key, Series::new("s", "GB", x, y));
+        Series::new("s", "GB", x, y)
     }
 }

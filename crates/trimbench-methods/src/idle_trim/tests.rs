@@ -6,7 +6,7 @@ use trimbench_core::{Bytes, Caveat, Errno, Instant, Nanos, PurgeMeans, Virtual};
 use trimbench_results::Step;
 use trimbench_ssd::TrimMode;
 
-use super::session::DEVICE;
+use super::steps::{IdleRoundStep, TimedTrimStep};
 use super::*;
 use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, emulated, figure,
@@ -80,12 +80,15 @@ fn copies_of_one_repetition_make_no_interval() {
 #[test]
 fn repetitions_that_differ_have_a_spread_and_an_interval() {
     let rounds = [0.10, 0.12, 0.14].iter().enumerate().map(|(index, full)| {
-        let mut step = Step::new(format!("one-go-{index}"), "one-go");
-        step.set("span_bytes", 2e9);
-        step.set(DEVICE, 15e12);
-        step.measure("empty_s", 0.02);
-        step.measure("full_s", *full);
-        step
+        let timed = |trim_s| TimedTrimStep { trim_s, ..TimedTrimStep::default() };
+        let round = IdleRoundStep {
+            span_bytes: Bytes(2_000_000_000),
+            device_bytes: Some(Bytes(15_000_000_000_000)),
+            empty: timed(0.02),
+            full: timed(*full),
+            ..IdleRoundStep::default()
+        };
+        Step::of(format!("one-go-{index}"), "one-go", &round)
     });
     let Findings { figures, .. } = analyse(&rounds.collect::<Vec<_>>(), &mut Rng::new(1));
     let headline = figure(&figures, "idle-trim");
@@ -132,10 +135,11 @@ fn a_part_of_the_drive_says_so_and_touches_nothing_else() {
 fn the_curve_rises_from_nothing_to_everything() {
     let found = of(TrimMode::Queued, &[("chunk", "1MiB")]);
     for step in found.steps.iter().filter(|step| step.id != "purge") {
-        let curve = &step.series["trimmed-full"];
+        let round = step.read::<IdleRoundStep>().unwrap();
+        let curve = round.trimmed_full.unwrap();
         assert!(curve.x.len() <= 202 && curve.x.is_sorted(), "{}", curve.x.len());
         close(curve.y.last().unwrap().unwrap(), GIB);
-        close(*curve.x.last().unwrap(), step.metrics["full_s"]);
+        close(*curve.x.last().unwrap(), round.full.trim_s);
         assert_eq!(curve.y[0], Some(0.0));
     }
 }
@@ -201,7 +205,9 @@ fn a_resumed_run_equals_one_without_a_break() {
     // Filling depends on what the drive has been through; the TRIMs do not.
     let timed = |mut steps: Vec<Step>| {
         for step in &mut steps {
-            step.metrics.remove("fill_s");
+            if let Ok(round) = step.read::<IdleRoundStep>() {
+                step.store(&IdleRoundStep { fill_s: 0.0, ..round });
+            }
         }
         steps
     };

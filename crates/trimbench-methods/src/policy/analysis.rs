@@ -9,16 +9,17 @@ use trimbench_results::{Figure, LatencyHistogram, Quantile, Step, Verdict};
 
 use super::metrics::{self, CHOICE_OVER_NONE, COLUMNS, Column, Source, over_target};
 use super::options::{PACED, PolicyLab};
-use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN, criterion};
+use super::session::criterion;
+use super::steps::PolicyCycleStep;
 use trimbench_engine::Findings;
 
 /// What is known of a policy: figures of one row of the tables.
-struct Life<'a> {
+struct Life {
     policy: &'static str,
     /// All cycles, in their order.
-    cycles: Vec<&'a Step>,
-    /// The last of them, which count.
-    last: Vec<&'a Step>,
+    cycles: Vec<PolicyCycleStep>,
+    /// The place of the first of the last ones, which count.
+    first_that_counts: usize,
     responses: LatencyHistogram,
     /// Cycles until the criterion first held; `None` if it never did.
     stable_after: Option<usize>,
@@ -118,56 +119,65 @@ fn target(method: &PolicyLab, lives: &[Life]) -> Option<Figure> {
     let tail = |life: &Life| life.percentile(Quantile::P99_9);
     let paced = life(PACED)?;
     let target = method.target.0 as f64 / 1e6;
-    let (over, longest) = (tail(paced)? / target, most(&paced.cycles, LONGEST) * 1e3);
-    let without = life("none").and_then(tail).map_or(0.0, |tail| tail / target);
+    let (over, longest) = (tail(paced)? / target, paced.longest_trim()?);
+    let missed_anyway = life("none").and_then(tail).is_some_and(|tail| tail / target > 1.0);
     let trim = quantity(longest, "ms");
     let verdict = match (over <= 1.0, longest > target) {
         (true, false) => Verdict::TargetKept,
         (true, true) => Verdict::TargetKeptRarely { trim },
-        (false, true) if without > 1.0 => Verdict::TargetNeverPossible { trim },
+        (false, true) if missed_anyway => Verdict::TargetNeverPossible { trim },
         (false, true) => Verdict::TargetNotPossible { trim },
-        (false, false) if without > 1.0 => Verdict::TargetMissedAnyway,
+        (false, false) if missed_anyway => Verdict::TargetMissedAnyway,
         (false, false) => Verdict::TargetMissed,
     };
     let figure = over_target(method.target).measured(over)?;
     Some(figure.with_n(paced.responses.count()).judged(verdict))
 }
 
-impl<'a> Life<'a> {
-    fn of(method: &PolicyLab, policy: &'static str, steps: &'a [Step]) -> Option<Self> {
-        let cycles: Vec<&Step> = steps.iter().filter(|step| step.kind == policy).collect();
-        let last = cycles[cycles.len().saturating_sub(method.window)..].to_vec();
-        let values = |steps: &[&Step]| -> Vec<f64> {
-            steps.iter().filter_map(|step| step.metric(AMPLIFICATION)).collect()
-        };
+impl Life {
+    fn of(method: &PolicyLab, policy: &'static str, steps: &[Step]) -> Option<Self> {
+        let cycles = steps.iter().filter(|step| step.kind == policy);
+        let cycles: Vec<PolicyCycleStep> = cycles.filter_map(|step| step.read().ok()).collect();
+        let first_that_counts = cycles.len().saturating_sub(method.window);
         let mut responses = LatencyHistogram::new();
-        for histogram in last.iter().filter_map(|step| step.histogram(RESPONSE)) {
-            responses.merge(&histogram);
+        for cycle in &cycles[first_that_counts..] {
+            responses.merge(&cycle.load.response_time);
         }
-        let stable_after = criterion(method).steady_at(&values(&cycles));
-        (!last.is_empty()).then_some(Self { policy, cycles, last, responses, stable_after })
+        let amplifications: Vec<f64> =
+            cycles.iter().filter_map(|cycle| cycle.counted.write_amplification).collect();
+        let stable_after = criterion(method).steady_at(&amplifications);
+        let life = Self { policy, cycles, first_that_counts, responses, stable_after };
+        (!life.last().is_empty()).then_some(life)
     }
 
-    /// The sum of a metric over the cycles that count.
-    fn sum(&self, key: &str) -> f64 {
-        self.last.iter().filter_map(|step| step.metric(key)).sum()
+    /// The cycles that count.
+    fn last(&self) -> &[PolicyCycleStep] {
+        &self.cycles[self.first_that_counts..]
     }
 
-    /// A metric at the end.
-    fn end(&self, key: &str) -> f64 {
-        self.cycles.last().and_then(|step| step.metric(key)).unwrap_or(0.0)
+    /// The sum over the cycles that count.
+    fn sum(&self, of: fn(&PolicyCycleStep) -> f64) -> f64 {
+        self.last().iter().map(of).sum()
     }
 
     /// Bytes written in the drive over those written to it.
     fn amplification(&self) -> Option<f64> {
-        let host = self.sum(HOST);
-        (host > 0.0).then(|| self.sum(MEDIA) / host)
+        let host = self.sum(|cycle| cycle.counted.host_written_bytes.0 as f64);
+        let media = self.sum(|cycle| cycle.counted.media_written_bytes.0 as f64);
+        (host > 0.0).then(|| media / host)
     }
 
     /// In MB/s.
     fn throughput(&self) -> Option<f64> {
-        let span = self.sum(SPAN);
-        (span > 0.0).then(|| self.sum(MADE) / span / 1e6)
+        let span = self.sum(|cycle| cycle.load.cycle_s);
+        let made = self.sum(|cycle| cycle.load.files_made_bytes.0 as f64);
+        (span > 0.0).then(|| made / span / 1e6)
+    }
+
+    /// Of all cycles, in ms.
+    fn longest_trim(&self) -> Option<f64> {
+        let trims = self.cycles.iter().map(|cycle| cycle.counted.discard_s_max);
+        trims.reduce(f64::max).map(|seconds| seconds * 1e3)
     }
 
     /// In ms.
@@ -182,9 +192,11 @@ impl<'a> Life<'a> {
             Source::Amplification => self.amplification(),
             Source::Throughput => self.throughput(),
             Source::Cycles => self.stable_after.map(|cycles| cycles as f64),
-            Source::AtEnd(keys) => Some(keys.iter().map(|key| self.end(key)).sum()),
-            Source::Most(key) => Some(most(&self.last, key)),
-            Source::LongestTrim(key) => Some(most(&self.cycles, key) * 1e3),
+            Source::AtEnd(of) => self.cycles.last().map(|cycle| of(&cycle.counted) as f64),
+            Source::Most(of) => {
+                self.last().iter().map(|cycle| of(&cycle.counted)).max().map(|most| most as f64)
+            }
+            Source::LongestTrim => self.longest_trim(),
         }
     }
 
@@ -193,13 +205,14 @@ impl<'a> Life<'a> {
             let mut figure = column.under(self.policy).measured(self.value(column.of))?;
             figure.n = match column.of {
                 Source::Percentile(_) | Source::Worst => self.responses.count(),
-                _ => self.last.len() as u64,
+                _ => self.last().len() as u64,
             };
-            let is_tail = column.of == Source::Percentile(Quantile::P99_9);
+            let is_tail = matches!(column.of, Source::Percentile(Quantile::P99_9));
             if is_tail {
                 figure.verdict = self.verdict(chosen, front);
             }
-            if self.stable_after.is_none() && (is_tail || column.of == Source::Amplification) {
+            let is_wear = matches!(column.of, Source::Amplification);
+            if self.stable_after.is_none() && (is_tail || is_wear) {
                 figure.caveat(Caveat::NoSteadyState);
             }
             Some(figure)
@@ -213,9 +226,4 @@ impl<'a> Life<'a> {
         }
         front.contains(&self.policy).then_some(Verdict::Front)
     }
-}
-
-/// The most of a metric.
-fn most(steps: &[&Step], key: &str) -> f64 {
-    steps.iter().filter_map(|step| step.metric(key)).fold(0.0, f64::max)
 }

@@ -5,7 +5,7 @@ use trimbench_core::Nanos;
 use trimbench_results::{Direction, Metric, Quantile, Role};
 
 use super::options::{PACED, PolicyLab};
-use super::session::{LONGEST, UNTRIMMED, WAITING, WAITING_MAX, WITHHELD_MAX};
+use super::steps::PolicyCountedStep;
 
 /// The headline.
 pub(super) fn choice(method: &PolicyLab) -> Metric {
@@ -34,8 +34,11 @@ pub(super) struct Column {
     pub(super) of: Source,
 }
 
+/// A number or bytes that were counted by the end of a cycle.
+type CycleCount = fn(&PolicyCountedStep) -> u64;
+
 /// What a column is computed from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
     /// Response times of the cycles that count.
     Percentile(Quantile),
@@ -47,12 +50,12 @@ pub(super) enum Source {
     Throughput,
     /// How many cycles there were until the amplification was stable.
     Cycles,
-    /// The sum of these metrics of the last cycle.
-    AtEnd(&'static [&'static str]),
-    /// The most of a metric in the cycles that count.
-    Most(&'static str),
-    /// The longest TRIM of all cycles; the metric is in seconds.
-    LongestTrim(&'static str),
+    /// A value of the last cycle.
+    AtEnd(CycleCount),
+    /// The most in the cycles that count.
+    Most(CycleCount),
+    /// The longest TRIM of all cycles.
+    LongestTrim,
 }
 
 impl Column {
@@ -90,24 +93,42 @@ pub(super) const COLUMNS: [Column; 19] = [
     Column::new("amplification", "write amplification", "", Lower, Source::Amplification),
     Column::new("throughput", "files made", "MB/s", Higher, Source::Throughput),
     Column::new("cycles", "cycles until stable", "", Neither, Source::Cycles),
-    Column::new("untrimmed", "left untrimmed", "B", Lower, Source::AtEnd(&[UNTRIMMED])),
-    Column::new("waited", "waited at most", "B", Lower, Source::Most(WAITING_MAX)),
-    Column::new("withheld", "withheld at most", "B", Lower, Source::Most(WITHHELD_MAX)),
-    Column::new("trim", "longest TRIM", "ms", Lower, Source::LongestTrim(LONGEST)),
-    Column::new("freed", "freed", "B", Neither, Source::AtEnd(&["freed_bytes"])),
-    Column::new("trimmed", "trimmed", "B", Neither, Source::AtEnd(&["issued_bytes"])),
+    Column::new(
+        "untrimmed",
+        "left untrimmed",
+        "B",
+        Lower,
+        Source::AtEnd(|it| it.untrimmed_bytes.0),
+    ),
+    Column::new("waited", "waited at most", "B", Lower, Source::Most(|it| it.waiting_bytes_max.0)),
+    Column::new(
+        "withheld",
+        "withheld at most",
+        "B",
+        Lower,
+        Source::Most(|it| it.withheld_bytes_max.0),
+    ),
+    Column::new("trim", "longest TRIM", "ms", Lower, Source::LongestTrim),
+    Column::new("freed", "freed", "B", Neither, Source::AtEnd(|it| it.freed.bytes.0)),
+    Column::new("trimmed", "trimmed", "B", Neither, Source::AtEnd(|it| it.issued.bytes.0)),
     Column::new(
         "not-trimmed",
         "not trimmed",
         "B",
         Lower,
-        Source::AtEnd(&["skipped_bytes", WAITING]),
+        Source::AtEnd(|it| it.skipped.bytes.0 + it.waiting_bytes.0),
     ),
-    Column::new("rewritten", "rewritten", "B", Neither, Source::AtEnd(&["invalidated_bytes"])),
-    Column::new("issued", "issued", "", Neither, Source::AtEnd(&["issued_count"])),
-    Column::new("deferred", "deferred", "", Neither, Source::AtEnd(&["deferred_count"])),
-    Column::new("skipped", "skipped", "", Neither, Source::AtEnd(&["skipped_count"])),
-    Column::new("invalidated", "invalidated", "", Neither, Source::AtEnd(&["invalidated_count"])),
+    Column::new("rewritten", "rewritten", "B", Neither, Source::AtEnd(|it| it.invalidated.bytes.0)),
+    Column::new("issued", "issued", "", Neither, Source::AtEnd(|it| it.issued.count)),
+    Column::new("deferred", "deferred", "", Neither, Source::AtEnd(|it| it.deferred.count)),
+    Column::new("skipped", "skipped", "", Neither, Source::AtEnd(|it| it.skipped.count)),
+    Column::new(
+        "invalidated",
+        "invalidated",
+        "",
+        Neither,
+        Source::AtEnd(|it| it.invalidated.count),
+    ),
 ];
 
 /// All of them.

@@ -6,33 +6,18 @@ use std::cell::Cell;
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     Account, Bytes, DiscardMode, FileCommand, FileId, Files, FilesystemSpec, Instant, Medium,
-    Nanos, Next, PolicyCounts, Provisioner, Status, Workload as _,
+    Nanos, Next, Provisioner, Status, Workload as _,
 };
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::NEEDS_A_MODEL;
 use super::options::{OWN_PATHS, PolicyLab, SMALL_DISCARDS};
+use super::steps::{PolicyCountedStep, PolicyCycleStep, PolicyLoadStep};
 use trimbench_engine::{
     Churn, ChurnFiles, Criterion, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, MethodError,
     MethodSession, OpenLoop, RandomAccess, Runner, Sample, SequentialWrite, Single, Stage, Streams,
     UntilFailure,
 };
-
-/// Metrics of a cycle.
-pub(super) const AMPLIFICATION: &str = "write_amplification";
-pub(super) const HOST: &str = "host_written_bytes";
-pub(super) const MEDIA: &str = "media_written_bytes";
-pub(super) const MADE: &str = "files_made_bytes";
-pub(super) const SPAN: &str = "cycle_s";
-pub(super) const UNTRIMMED: &str = "untrimmed_bytes";
-pub(super) const WAITING_MAX: &str = "waiting_bytes_max";
-pub(super) const WITHHELD_MAX: &str = "withheld_bytes_max";
-pub(super) const LONGEST: &str = "discard_s_max";
-/// What a policy has counted since the filesystem was made; `_count` and `_bytes` of each.
-pub(super) const COUNTED: [&str; 5] = ["freed", "issued", "deferred", "skipped", "invalidated"];
-pub(super) const WAITING: &str = "waiting_bytes";
-/// Response times of the foreground.
-pub(super) const RESPONSE: &str = "response-time";
 
 /// The file that the foreground accesses; those that come and go have the numbers behind it.
 const LOADED: FileId = FileId(0);
@@ -150,10 +135,11 @@ impl Life<'_> {
             let left = Nanos::from_seconds(bytes as f64 / method.churn.0 as f64);
             let now = provisioner.files().now();
             session.show(&Stage { done, total, text: &text, now, left });
-            let mut step = self.cycle(provisioner.files(), text, cycle)?;
+            let load = self.cycle(provisioner.files(), &text, cycle)?;
             let after = account(provisioner)?;
-            note(&mut step, &before, &after);
-            session.keep(step)?;
+            let counted = PolicyCountedStep::between(&before, &after);
+            let values = PolicyCycleStep { cycle, load, counted };
+            session.keep(Step::of(text, self.policy, &values))?;
             before = after;
         }
         Ok(())
@@ -163,9 +149,9 @@ impl Life<'_> {
     fn cycle(
         &mut self,
         files: &mut Files<'_>,
-        id: String,
+        id: &str,
         cycle: u32,
-    ) -> Result<Step, MethodError> {
+    ) -> Result<PolicyLoadStep, MethodError> {
         let method = self.method;
         let begin = files.now();
         self.churn.begin(begin, Bytes(method.cycle.of(self.room.0)));
@@ -191,14 +177,13 @@ impl Life<'_> {
         let mut streams = UntilFailure { streams: &mut beside, failed: &failed };
         self.runner.run_until(files, &mut streams, &mut observer, Instant::NEVER)?;
         if let Some((command, errno)) = failure {
-            return Err(MethodError::of_file(&id, command, errno));
+            return Err(MethodError::of_file(id, command, errno));
         }
-        let mut step = Step::new(id, self.policy);
-        step.set("cycle", f64::from(cycle));
-        step.measure(SPAN, (files.now() - begin).seconds());
-        step.measure(MADE, made.0 as f64);
-        step.add_histogram(RESPONSE, &responses);
-        Ok(step)
+        Ok(PolicyLoadStep {
+            cycle_s: (files.now() - begin).seconds(),
+            files_made_bytes: made,
+            response_time: responses,
+        })
     }
 }
 
@@ -212,28 +197,6 @@ pub(super) fn criterion(method: &PolicyLab) -> Criterion {
 fn account(provisioner: &mut dyn Provisioner) -> Result<Account, MethodError> {
     let found = provisioner.account();
     found.ok_or_else(|| MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
-}
-
-/// Puts down what the drive and the policy did.
-fn note(step: &mut Step, before: &Account, after: &Account) {
-    let (earlier, later) = (before.wear, after.wear);
-    step.measure(HOST, (later.host_written - earlier.host_written).0 as f64);
-    step.measure(MEDIA, (later.media_written - earlier.media_written).0 as f64);
-    if let Some(amplification) = later.amplification_since(earlier) {
-        step.measure(AMPLIFICATION, amplification);
-    }
-    step.measure(UNTRIMMED, after.untrimmed.0 as f64);
-    let policy = after.policy.unwrap_or_default();
-    let tallies =
-        [policy.freed, policy.issued, policy.deferred, policy.skipped, policy.invalidated];
-    for (key, PolicyCounts { count, bytes }) in COUNTED.iter().zip(tallies) {
-        step.measure(&format!("{key}_count"), count as f64);
-        step.measure(&format!("{key}_bytes"), bytes.0 as f64);
-    }
-    step.measure(WAITING, policy.waiting.0 as f64);
-    step.measure(WAITING_MAX, policy.waiting_max.0 as f64);
-    step.measure(WITHHELD_MAX, policy.withheld_max.0 as f64);
-    step.measure(LONGEST, policy.longest.seconds());
 }
 
 /// The foreground's number among the streams; the files' is 0.

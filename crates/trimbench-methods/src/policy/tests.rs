@@ -1,4 +1,5 @@
 use trimbench_core::rng::Rng;
+use trimbench_core::units::rounded;
 use trimbench_core::{
     Bytes, Capabilities, Caveat, Clock, FileCommand, FileId, FilesystemSpec, Instant, Medium,
     Nanos, Next, Opened, Provisioner as _, Support, Workload as _,
@@ -7,7 +8,7 @@ use trimbench_devices::ModelledFilesystems;
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::analysis::{Point, choose};
-use super::session::{AMPLIFICATION, HOST, LONGEST, MADE, MEDIA, RESPONSE, SPAN};
+use super::steps::{PolicyCountedStep, PolicyCycleStep, PolicyLoadStep};
 use super::*;
 use trimbench_engine::testing::{KeptSteps, assert_defined, close, figure, run_on, says, settings};
 use trimbench_engine::{
@@ -45,10 +46,6 @@ fn run(method: &PolicyLab, drive: &str) -> Result<(MethodResult, KeptSteps), Met
     let mut filesystems = modelled(drive);
     let found = run_on(method, Opened::Filesystems(&mut filesystems), &mut keeper, Vec::new())?;
     Ok((found, keeper))
-}
-
-fn metric(step: &Step, key: &str) -> f64 {
-    step.metrics.get(key).copied().unwrap_or_else(|| panic!("{} has {key}", step.id))
 }
 
 #[test]
@@ -184,20 +181,22 @@ fn every_policy_meets_the_same_operations_and_its_counters_add_up() {
     let lab = method(&[("policies", "none,ext4,btrfs-async,paced")]);
     let (found, keeper) = run(&lab, "vendor6").unwrap();
     assert_eq!(found.steps, keeper.steps);
-    let made = |policy: &str| -> Vec<f64> {
+    let cycles = |policy: &str| -> Vec<PolicyCycleStep> {
         let cycles = found.steps.iter().filter(|step| step.kind == policy);
-        cycles.map(|step| metric(step, MADE)).collect()
+        cycles.map(|step| step.read().unwrap()).collect()
+    };
+    let made = |policy: &str| -> Vec<Bytes> {
+        cycles(policy).iter().map(|cycle| cycle.load.files_made_bytes).collect()
     };
     let none = made("none");
     assert_eq!(none.len(), 3, "as many as there are to be");
     for (policy, _) in &lab.policies {
         let made = made(policy);
         assert_eq!(made, none, "{policy}");
-        let last = found.steps.iter().rfind(|step| step.kind == *policy).unwrap();
-        let bytes = |key: &str| metric(last, &format!("{key}_bytes"));
-        let known = bytes("issued") + bytes("skipped") + bytes("invalidated") + bytes("waiting");
-        close(known, bytes("freed"));
-        assert!(bytes("freed") > none[0], "{policy}");
+        let last = cycles(policy).pop().unwrap().counted;
+        let known = last.issued.bytes + last.skipped.bytes + last.invalidated.bytes;
+        assert_eq!(known + last.waiting_bytes, last.freed.bytes);
+        assert!(last.freed.bytes > none[0], "{policy}");
     }
     let of = |id: &str| figure(&found.figures, id).value;
     assert!(of("trimmed-under-none") <= 0.0 && of("issued-under-none") <= 0.0);
@@ -296,20 +295,25 @@ fn the_policy_to_choose_is_quick_among_those_that_wear_little() {
 /// Two cycles with a tail of so many ms and these amplifications, and a TRIM of so many ms.
 fn cycles(policy: &str, tail: u64, amplifications: [f64; 2], longest: f64) -> Vec<Step> {
     let cycle = |(at, amplification): (usize, f64)| {
-        let mut step = Step::new(format!("{policy}-cycle-{at}"), policy);
         let mut responses = LatencyHistogram::new();
         for count in 0..10_000 {
             let slow = count % 500 == 0;
             responses.record(Nanos::from_micros(if slow { 1_000 * tail } else { 100 }));
         }
-        step.histograms.insert(RESPONSE.to_owned(), responses.to_text());
-        step.measure(HOST, 1e9);
-        step.measure(MEDIA, 1e9 * amplification);
-        step.measure(AMPLIFICATION, amplification);
-        step.measure(MADE, 8e8);
-        step.measure(SPAN, 40.0);
-        step.measure(LONGEST, longest / 1e3);
-        step
+        let load = PolicyLoadStep {
+            cycle_s: 40.0,
+            files_made_bytes: Bytes(800_000_000),
+            response_time: responses,
+        };
+        let counted = PolicyCountedStep {
+            host_written_bytes: Bytes(1_000_000_000),
+            media_written_bytes: Bytes(rounded(1e9 * amplification)),
+            write_amplification: Some(amplification),
+            discard_s_max: longest / 1e3,
+            ..PolicyCountedStep::default()
+        };
+        let values = PolicyCycleStep { cycle: 1, load, counted };
+        Step::of(format!("{policy}-cycle-{at}"), policy, &values)
     };
     amplifications.into_iter().enumerate().map(cycle).collect()
 }
@@ -367,9 +371,10 @@ fn too_few_accesses_leave_no_choice() {
     let lab = method(&[("policies", "none")]);
     let mut steps = cycles("none", 1, [1.0, 1.0], 0.0);
     for step in &mut steps {
-        let mut few = LatencyHistogram::new();
-        few.record(Nanos::from_micros(100));
-        step.histograms.insert(RESPONSE.to_owned(), few.to_text());
+        let mut load: PolicyLoadStep = step.read().unwrap();
+        load.response_time = LatencyHistogram::new();
+        load.response_time.record(Nanos::from_micros(100));
+        step.store(&load);
     }
     let Findings { figures, caveats } = analyse(&lab, &steps);
     assert_eq!(caveats, [Caveat::TooFewPoints]);

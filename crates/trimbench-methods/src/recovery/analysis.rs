@@ -7,14 +7,15 @@
 use trimbench_core::{Caveat, PurgeMeans};
 use trimbench_results::{Figure, Metric, Step, Verdict};
 
-use super::files::{CURE, TRIM};
+use super::files::TRIM;
 use super::metrics::{
     COPIED, COPIED_OF_FRESH, COPIED_OVER_FRAGMENTED, COPY_TIME, FLATTERED, FRAGMENTED,
     FRAGMENTED_COMPARED, FRAGMENTED_OF_FRESH, FRESH, FRESH_COMPARED, FSTRIM_TIME, HEALED,
     HEALED_OF_FRESH, OF_FRESH_COMPARED, PASSES, PassName, TRIMMED, TRIMMED_OF_FRESH, amplification,
     rate,
 };
-use trimbench_engine::Findings;
+use super::steps::{RecoveryFitrimStep, RecoveryPassStep};
+use trimbench_engine::{Findings, SteadyStep};
 
 /// From this share of fresh on, a drive counts as back to new.
 const AS_NEW: f64 = 0.98;
@@ -28,21 +29,18 @@ struct Passes<'a> {
     steps: &'a [Step],
 }
 
-impl<'a> Passes<'a> {
-    fn step(&self, id: &str) -> Option<&'a Step> {
-        self.steps.iter().find(|step| step.kind == "pass" && step.id == id)
-    }
-
-    fn metric(&self, id: &str, key: &str) -> Option<f64> {
-        self.step(id)?.metric(key)
+impl Passes<'_> {
+    fn pass(&self, id: &str) -> Option<RecoveryPassStep> {
+        let step = self.steps.iter().find(|step| step.kind == "pass" && step.id == id);
+        step?.read().ok()
     }
 
     fn rate(&self, id: &str) -> Option<f64> {
-        self.metric(id, "throughput_mb_per_s").filter(|rate| *rate > 0.0)
+        self.pass(id)?.throughput_mb_per_s.filter(|rate| *rate > 0.0)
     }
 
     fn amplification(&self, (id, _): PassName) -> Option<f64> {
-        self.metric(id, "write_amplification_ratio")
+        self.pass(id)?.write_amplification_ratio
     }
 
     fn ratio(&self, id: &str, of: &str) -> Option<f64> {
@@ -114,11 +112,13 @@ fn healed(after: f64, before: f64) -> Verdict {
 /// the fragmented pass is the one that cures.
 fn cures(passes: &Passes<'_>) -> Vec<Figure> {
     let trim = passes.steps.iter().find(|step| step.kind == "trim" && step.id == TRIM);
+    let trim = trim.and_then(|step| step.read::<RecoveryFitrimStep>().ok());
+    let cure = passes.pass(FRAGMENTED.0).and_then(|pass| pass.cure_s);
     let copied = passes.rate(COPIED.0);
     let table = [
         (COPIED_OVER_FRAGMENTED, passes.ratio(COPIED.0, FRAGMENTED.0)),
-        (COPY_TIME, copied.and(passes.metric(FRAGMENTED.0, CURE))),
-        (FSTRIM_TIME, copied.and(trim).and_then(|trim| trim.metric("elapsed_s"))),
+        (COPY_TIME, copied.and(cure)),
+        (FSTRIM_TIME, copied.and(trim).map(|trim| trim.elapsed_s)),
     ];
     table.into_iter().filter_map(|(metric, value)| metric.measured(value)).collect()
 }
@@ -179,7 +179,7 @@ fn comparison(passes: &Passes<'_>) -> Vec<Figure> {
 
 /// Whether a torture in rounds ended before it was steady.
 fn unsteady(steps: &[Step]) -> bool {
-    let in_rounds = |step: &&Step| step.kind == "torture" && step.parameters.contains_key("round");
-    let last = steps.iter().rfind(in_rounds);
-    last.is_some_and(|step| step.metric("window_steady").is_none_or(|steady| steady < 0.5))
+    let tortures = steps.iter().filter(|step| step.kind == "torture");
+    let last = tortures.rev().find_map(|step| step.read::<SteadyStep>().ok());
+    last.is_some_and(|round| round.window.is_none_or(|window| !window.steady))
 }

@@ -12,6 +12,7 @@ use trimbench_results::{LatencyHistogram, Step};
 
 use super::metrics::{COPIED, FRAGMENTED, FRESH, TRIMMED};
 use super::options::{Recovery, Torture};
+use super::steps::{RecoveryFileStep, RecoveryFitrimStep, RecoveryPassStep};
 use trimbench_engine::settings::whole;
 use trimbench_engine::{
     ASSUMED_RATE, ClosedLoop, Discards, FileArea, InOrder, Method as _, MethodError, MethodSession,
@@ -21,9 +22,6 @@ use trimbench_engine::{
 
 #[cfg(test)]
 mod tests;
-
-/// Of a step with a pass: how long it took to write the file, to make it durable and to delete it.
-pub(super) const CURE: &str = "cure_s";
 
 /// The steps, of which a filesystem that cannot be trimmed has only some.
 const STEPS: [&str; 8] =
@@ -155,10 +153,9 @@ impl<'a, 'm, 's> FreeSpace<'a, 'm, 's> {
         let (answered, latest_start) = (files.now(), files.capabilities().drain.latest_start);
         discards.quiet(files, runner, answered + latest_start)?;
         let ended = discards.last_change().max(answered);
-        let mut step = Step::new(id, kind);
-        step.measure("elapsed_s", ended.since(begun).seconds());
-        let discarded = files.statistics().discard.bytes.saturating_sub(before.discard.bytes);
-        step.measure("discarded_bytes", discarded.0 as f64);
+        let discarded_bytes = files.statistics().discard.bytes.saturating_sub(before.discard.bytes);
+        let elapsed_s = ended.since(begun).seconds();
+        let step = Step::of(id, kind, &RecoveryFitrimStep { elapsed_s, discarded_bytes });
         self.rest()?;
         self.session.keep(step)?;
         Ok(true)
@@ -174,23 +171,26 @@ impl<'a, 'm, 's> FreeSpace<'a, 'm, 's> {
         let mut series = PassSeries::new(self.span, pass_size, BlockSize::SECTOR, begun);
         let mut writes = Single(SequentialWrite::new(area, pass_size, pass_depth));
         let (ended, latencies) = self.perform(id, &mut writes, &mut series)?;
-        let mut step = Step::new(id, "pass");
         let seconds = ended.since(begun).seconds();
-        step.measure("elapsed_s", seconds);
-        step.measure("written_bytes", self.span.0 as f64);
-        if seconds > 0.0 {
-            step.measure("throughput_mb_per_s", self.span.0 as f64 / 1e6 / seconds);
-        }
-        step.add_histogram("latency", &latencies);
+        let values = RecoveryFileStep {
+            elapsed_s: seconds,
+            command_count: None,
+            written_bytes: self.span,
+            latency: latencies,
+        };
+        let mut step = Step::of(id, "pass", &values);
         series.store(&mut step);
         let files = self.host.files();
         step.caveat(before.caveat(files, files.statistics(), self.span));
         let worn = self.host.account().map(|account| account.wear);
-        if let Some(ratio) = wear.zip(worn).and_then(|(from, to)| to.amplification_since(from)) {
-            step.measure("write_amplification_ratio", ratio);
-        }
         self.delete(id, area.file)?;
-        step.measure(CURE, self.host.files().now().since(begun).seconds());
+        step.store(&RecoveryPassStep {
+            throughput_mb_per_s: (seconds > 0.0).then(|| self.span.0 as f64 / 1e6 / seconds),
+            write_amplification_ratio: wear
+                .zip(worn)
+                .and_then(|(from, to)| to.amplification_since(from)),
+            cure_s: Some(self.host.files().now().since(begun).seconds()),
+        });
         self.rest()?;
         self.session.keep(step)
     }
@@ -220,12 +220,15 @@ impl<'a, 'm, 's> FreeSpace<'a, 'm, 's> {
         let (ended, latencies) =
             self.perform(id, &mut writes, &mut |_: &Sample<FileCommand>| {})?;
         let commands = latencies.count();
-        self.tortured.get_or_insert(Bytes(commands * access.0));
-        let mut step = Step::new(id, "torture");
-        step.measure("elapsed_s", ended.since(begun).seconds());
-        step.measure("command_count", commands as f64);
-        step.measure("written_bytes", (commands * access.0) as f64);
-        step.add_histogram("latency", &latencies);
+        let written = Bytes(commands * access.0);
+        self.tortured.get_or_insert(written);
+        let values = RecoveryFileStep {
+            elapsed_s: ended.since(begun).seconds(),
+            command_count: Some(commands),
+            written_bytes: written,
+            latency: latencies,
+        };
+        let step = Step::of(id, "torture", &values);
         self.delete(id, area.file)?;
         self.rest()?;
         self.session.keep(step)

@@ -6,7 +6,7 @@ use trimbench_results::Step;
 use super::options::{Recovery, Torture};
 use trimbench_engine::{
     ASSUMED_RATE, DeviceArea, DeviceRunner, LoadLength, MethodError, MethodSession, PassSeries,
-    PhaseRunner, Planned, RateCurve, Rounds, SequentialWrite, Single, unobserved,
+    PhaseRunner, PhaseStep, Planned, RateCurve, Rounds, SequentialWrite, Single, unobserved,
 };
 
 /// Steps of the plan without rounds: 2 purges, 2 fills, 2 tortures, a TRIM and 4 passes.
@@ -143,8 +143,9 @@ impl Passes<'_, '_> {
         let step = |number| Step::new(format!("{id}-{number}"), "torture");
         Rounds::default().until_steady(&mut self.phases, &load, length, step)?;
         let rounds = self.phases.session.steps()[before..].iter();
-        let written: f64 = rounds.filter_map(|step| step.metric("written_bytes")).sum();
-        self.note_tortured(Bytes(trimbench_core::units::rounded(written)));
+        let written = rounds.filter_map(|step| step.read::<PhaseStep>().ok()?.written_bytes);
+        let written = written.fold(Bytes(0), |sum, bytes| sum + bytes);
+        self.note_tortured(written);
         Ok(())
     }
 

@@ -2,12 +2,16 @@ use trimbench_core::fault::FaultPlan;
 use trimbench_core::{Caveat, Data, Errno, Instant, Nanos, Ppm, PurgeMeans, Target as _, Virtual};
 use trimbench_results::{Figure, Step};
 
+use super::steps::RecoveryPassStep;
 use super::*;
 use trimbench_core::BlockCommand;
 use trimbench_engine::testing::{
     KeptSteps, Toy, assert_defined, emulated, faulty, figure, profile, run, settings, small_tlc,
 };
-use trimbench_engine::{ASSUMED_RATE, Method, MethodDefinition as _, Preset, RunError};
+use trimbench_engine::{
+    ASSUMED_RATE, Method, MethodDefinition as _, PassStep, PhaseStep, Preset, RunError, SteadyStep,
+    WindowStep,
+};
 
 fn method(set: &[(&str, &str)]) -> Recovery {
     Recovery::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -33,7 +37,7 @@ fn a_tlc_drive_is_fragmented_by_random_writes_and_back_to_new_after_trim() {
     assert_eq!(found.caveats, []);
     // The picture of S2: the fragmented pass begins slow and heals what it passes over.
     let fragmented = found.steps.iter().find(|step| step.id == "fragmented").unwrap();
-    let curve = &fragmented.series["throughput-address"];
+    let curve = fragmented.read::<PassStep>().unwrap().means.unwrap();
     let mean = |points: &[Option<f64>]| {
         points.iter().flatten().sum::<f64>() / points.iter().flatten().count() as f64
     };
@@ -126,12 +130,12 @@ fn a_torture_by_time_is_repeated_by_bytes() {
     let slower_by_purge = Nanos::from_micros(100);
     let mut toy = Virtual::new(Toy { slower_by_purge, ..Toy::new() });
     let found = run(&method(&[("torture", "20ms")]), &mut toy, &mut KeptSteps::default()).unwrap();
-    let metric =
-        |id: &str, key: &str| found.steps.iter().find(|step| step.id == id).unwrap().metrics[key];
-    let written = 32.0 * 100.0 * 4_096.0;
+    let phase = |id: &str| -> PhaseStep {
+        found.steps.iter().find(|step| step.id == id).unwrap().read().unwrap()
+    };
     for (id, seconds) in [("torture-1", 0.02), ("torture-2", 0.03)] {
-        assert!((metric(id, "written_bytes") - written).abs() < 0.5, "{id}");
-        assert!((metric(id, "elapsed_s") - seconds).abs() < 1e-9, "{id}");
+        assert_eq!(phase(id).written_bytes, Some(Bytes(32 * 100 * 4_096)), "{id}");
+        assert!((phase(id).elapsed_s - seconds).abs() < 1e-9, "{id}");
     }
 }
 
@@ -143,12 +147,16 @@ fn a_torture_until_steady_keeps_its_rounds_and_says_when_it_was_not() {
     let rounds: Vec<&Step> =
         found.steps.iter().filter(|step| step.id.starts_with("torture-1-")).collect();
     assert!((5..=25).contains(&rounds.len()));
-    assert!(rounds.iter().all(|step| step.metrics["elapsed_s"] >= 60.0), "a minute each");
-    assert!(rounds.last().unwrap().metrics["window_steady"] > 0.5);
+    let seconds = |step: &Step| step.read::<PhaseStep>().unwrap().elapsed_s;
+    assert!(rounds.iter().all(|step| seconds(step) >= 60.0), "a minute each");
+    assert!(rounds.last().unwrap().read::<SteadyStep>().unwrap().window.unwrap().steady);
     assert_eq!(found.caveats, []);
     let mut steps = found.steps.clone();
-    for step in steps.iter_mut().filter(|step| step.kind == "torture") {
-        step.metrics.remove("window_steady");
+    for step in &mut steps {
+        if let Ok(round) = step.read::<SteadyStep>() {
+            let window = round.window.map(|window| WindowStep { steady: false, ..window });
+            step.store(&SteadyStep { window, ..round });
+        }
     }
     assert_eq!(analyse(&steps).caveats, [Caveat::NoSteadyState]);
 }
@@ -176,9 +184,12 @@ fn other_data_are_compared_on_the_same_torture() {
 /// Recorded passes with these throughputs, MB/s.
 fn passes(rates: &[(&str, f64)]) -> Vec<Step> {
     let pass = |(id, rate): &(&str, f64)| {
-        let mut step = Step::new(*id, "pass");
-        step.measure("throughput_mb_per_s", *rate);
-        step
+        let values = RecoveryPassStep {
+            throughput_mb_per_s: Some(*rate),
+            write_amplification_ratio: None,
+            cure_s: None,
+        };
+        Step::of(*id, "pass", &values)
     };
     rates.iter().map(pass).collect()
 }
@@ -326,10 +337,10 @@ fn a_drive_that_fails_breaks_the_pass_that_it_was_in() {
     let config = small_tlc(Bytes::mib(32), Ppm(125_000));
     let mut drive = emulated(config.clone());
     let found = run(&method(&[]), &mut drive, &mut KeptSteps::default()).unwrap();
-    let taken = |step: &Step| step.metrics.get("elapsed_s").copied().unwrap_or(0.0);
-    let before: f64 = found.steps.iter().take(4).map(taken).sum();
+    let taken = |step: &Step| Some(step.read::<PhaseStep>().ok()?.elapsed_s);
+    let before: f64 = found.steps.iter().take(4).filter_map(taken).sum();
     // Purge, fresh pass and torture are each followed by a second of rest.
-    let at = before + 3.0 + 0.5 * taken(&found.steps[4]);
+    let at = before + 3.0 + 0.5 * taken(&found.steps[4]).unwrap();
     let fail_from = Some(Instant::from_start(Nanos::from_seconds(at)));
     let mut drive = faulty(config, FaultPlan { fail_from, ..FaultPlan::default() });
     let mut keeper = KeptSteps::default();

@@ -4,14 +4,17 @@
 //! its last window of rounds where there is none: the mean of the rounds' IOPS (Ave(y) of \[PTS\]),
 //! the bytes programmed over the bytes written by the host, percentiles over all commands.
 
-use trimbench_core::Caveat;
+use std::slice::from_ref;
+
+use trimbench_core::{Bytes, Caveat};
 use trimbench_results::statistics::mean;
 use trimbench_results::{Figure, LatencyHistogram, Metric, Series, Step, Verdict};
 
 use super::metrics::{AGED_AMPLIFICATION, DRIFT, QUANTILES, ShareMetrics, aged_iops, gain};
 use super::options::SteadyState;
+use super::steps::{SteadyCurvesStep, SteadyRoundStep};
 use trimbench_engine::settings::whole_percent;
-use trimbench_engine::{Criterion, Findings};
+use trimbench_engine::{Criterion, Findings, RateStep, WearStep};
 
 /// A gain within this of 1 is none: half of what a steady state may rise by.
 const NO_GAIN: f64 = 0.05;
@@ -26,12 +29,12 @@ pub(super) const DRIFT_MAX: f64 = 0.01;
 pub(super) const SETTLE: &str = "settle";
 
 /// The rounds of one trimmed share.
-struct Share<'a> {
+struct Share {
     percent: u32,
     /// All rounds until the steady state, in order.
-    rounds: Vec<&'a Step>,
+    rounds: Vec<SteadyRoundStep>,
     /// The rounds of a drive write each that follow.
-    settling: Vec<&'a Step>,
+    settling: Vec<SteadyRoundStep>,
 }
 
 /// Computes all figures, and adds a step with the curves of the whole run.
@@ -69,8 +72,19 @@ pub fn analyse(method: &SteadyState, steps: &mut Vec<Step>) -> Findings {
 }
 
 /// The last window of rounds, or all if there are fewer.
-fn last_window<'a>(rounds: &[&'a Step]) -> Vec<&'a Step> {
-    rounds[rounds.len().saturating_sub(Criterion::PTS.window)..].to_vec()
+fn last_window(rounds: &[SteadyRoundStep]) -> &[SteadyRoundStep] {
+    &rounds[rounds.len().saturating_sub(Criterion::PTS.window)..]
+}
+
+/// The rounds of these kinds, in order.
+fn rounds_of(steps: &[Step], kinds: &[&str]) -> Vec<SteadyRoundStep> {
+    let rounds = steps.iter().filter(|step| kinds.contains(&&*step.kind));
+    rounds.filter_map(|step| step.read().ok()).collect()
+}
+
+/// The IOPS of each round that has them.
+fn all_iops(rounds: &[SteadyRoundStep]) -> Vec<f64> {
+    rounds.iter().filter_map(|round| round.round.iops).collect()
 }
 
 /// The change from one write amplification to the next, as a share of the first.
@@ -80,34 +94,34 @@ pub(super) fn drift(before: f64, now: f64) -> f64 {
 
 /// Bytes programmed over bytes written by the host, over all rounds; `None` unless the drive said
 /// so for each.
-fn amplification(rounds: &[&Step]) -> Option<f64> {
-    let sum = |key| rounds.iter().map(|step| step.metric(key)).sum::<Option<f64>>();
-    let (host, media) = (sum("host_written_bytes")?, sum("media_written_bytes")?);
+fn amplification(rounds: &[SteadyRoundStep]) -> Option<f64> {
+    let sum = |bytes: fn(WearStep) -> Bytes| -> Option<f64> {
+        rounds.iter().map(|round| round.phase.wear.map(|wear| bytes(wear).0 as f64)).sum()
+    };
+    let (host, media) = (sum(|it| it.host_written_bytes)?, sum(|it| it.media_written_bytes)?);
     (host > 0.0).then(|| media / host)
 }
 
-impl<'a> Share<'a> {
-    fn of(steps: &'a [Step], percent: u32) -> Self {
-        let of = |kind: &str| {
-            let mine = |step: &&Step| {
-                let trimmed = step.parameter("trimmed_percent");
-                step.kind == kind && trimmed.is_some_and(|x| (x - f64::from(percent)).abs() < 0.5)
-            };
-            steps.iter().filter(mine).collect()
+impl Share {
+    fn of(steps: &[Step], percent: u32) -> Self {
+        let of = |kind| {
+            let mut rounds = rounds_of(steps, &[kind]);
+            rounds.retain(|round| round.share.trimmed_percent == percent);
+            rounds
         };
         Self { percent, rounds: of("round"), settling: of(SETTLE) }
     }
 
     /// The first round that ends a steady window; `None` if none does.
     fn steady_at(&self) -> Option<usize> {
-        let iops: Option<Vec<f64>> = self.rounds.iter().map(|step| step.metric("iops")).collect();
+        let iops: Option<Vec<f64>> = self.rounds.iter().map(|round| round.round.iops).collect();
         Criterion::PTS.steady_at(&iops?)
     }
 
     /// By what share the write amplification of the last drive write differs from that of the one
     /// before it.
     fn drift(&self) -> Option<f64> {
-        let mut last = self.settling.iter().rev().map(|step| amplification(&[*step]));
+        let mut last = self.settling.iter().rev().map(|round| amplification(from_ref(round)));
         let (now, before) = (last.next()??, last.next()??);
         Some(drift(before, now))
     }
@@ -130,22 +144,23 @@ impl<'a> Share<'a> {
     /// Its figures; the first is the IOPS.
     fn figures(&self, steady: Option<usize>) -> Vec<Figure> {
         let window = match self.settling.last() {
-            Some(last) => vec![*last],
+            Some(last) => from_ref(last),
             None => last_window(&self.rounds),
         };
-        let values = |key| window.iter().filter_map(|step| step.metric(key)).collect::<Vec<_>>();
+        let throughputs: Vec<f64> =
+            window.iter().filter_map(|round| round.phase.throughput_mb_per_s).collect();
         let of = ShareMetrics::of(self.percent);
         let mut figures = Vec::new();
         let mut add = |metric: &Metric, value: Option<f64>, n: u64| {
             figures.extend(metric.measured(value).map(|figure| figure.with_n(n)));
         };
         let n = window.len() as u64;
-        add(&of.iops, mean(&values("iops")), n);
-        add(&of.throughput, mean(&values("throughput_mb_per_s")), n);
-        add(&of.amplification, amplification(&window), n);
+        add(&of.iops, mean(&all_iops(window)), n);
+        add(&of.throughput, mean(&throughputs), n);
+        add(&of.amplification, amplification(window), n);
         let mut latencies = LatencyHistogram::new();
-        for step in &window {
-            step.histogram("latency").iter().for_each(|histogram| latencies.merge(histogram));
+        for round in window {
+            latencies.merge(&round.phase.latency.all);
         }
         for (metric, quantile) in of.latencies.iter().zip(QUANTILES) {
             let value = latencies.percentile(quantile).map(|value| value.0 as f64 / 1e6);
@@ -177,10 +192,9 @@ fn gained(percent: u32, ratio: f64) -> Option<Figure> {
 
 /// What became of the steady state in the long run, without any TRIM.
 fn ageing(steps: &[Step], steady: Option<f64>) -> Vec<Figure> {
-    let rounds: Vec<&Step> = steps.iter().filter(|step| step.kind == "ageing").collect();
+    let rounds = rounds_of(steps, &["ageing"]);
     let window = last_window(&rounds);
-    let iops: Vec<f64> = window.iter().filter_map(|step| step.metric("iops")).collect();
-    let (Some(aged), Some(steady)) = (mean(&iops), steady) else { return Vec::new() };
+    let (Some(aged), Some(steady)) = (mean(&all_iops(window)), steady) else { return Vec::new() };
     let drift = aged / steady - 1.0;
     let verdict = match drift {
         drift if drift < -NO_DRIFT => Verdict::FallsInTheLongRun,
@@ -188,33 +202,35 @@ fn ageing(steps: &[Step], steady: Option<f64>) -> Vec<Figure> {
         _ => Verdict::HoldsInTheLongRun,
     };
     let drifted = DRIFT.measured(drift * 100.0).map(|figure| figure.judged(verdict));
-    let worn = AGED_AMPLIFICATION.measured(amplification(&window));
+    let worn = AGED_AMPLIFICATION.measured(amplification(window));
     let figures = [aged_iops(rounds.len()).measured(aged), worn, drifted].into_iter().flatten();
     figures.map(|figure| figure.with_n(window.len() as u64)).collect()
 }
 
 /// The curves of the whole run, a point a round: against time, and against what was accessed.
 fn curves(steps: &[Step]) -> Option<Step> {
-    let rounds: Vec<&Step> =
-        steps.iter().filter(|it| ["round", SETTLE, "ageing"].contains(&&*it.kind)).collect();
-    let mut summary = Step::new("all-rounds", "summary");
-    let (mut seconds, mut accessed) = (Vec::new(), Vec::new());
-    for round in &rounds {
-        let began = |key| round.parameter(key);
-        seconds.push(began("began_s")? + round.metric("elapsed_s")?);
-        let bytes = round.metric("read_bytes").unwrap_or(0.0)
-            + round.metric("written_bytes").unwrap_or(0.0);
-        accessed.push(began("began_gb")? + bytes / 1e9);
-    }
-    for (key, metric_key, unit) in
-        [("iops", "iops", "IOPS"), ("write-amplification", "write_amplification_ratio", "")]
-    {
-        let y: Vec<Option<f64>> = rounds.iter().map(|round| round.metric(metric_key)).collect();
-        for (axis, x_unit, x) in [("time", "s", &seconds), ("accessed", "GB", &accessed)] {
-            let series = Series::new(x_unit, unit, x.clone(), y.clone());
-            let series = series.filter(|series| series.y.iter().any(Option::is_some));
-            summary.add_series(&format!("{key}-{axis}"), series);
-        }
-    }
+    let rounds = rounds_of(steps, &["round", SETTLE, "ageing"]);
+    let ended = |round: &SteadyRoundStep| round.round.began_s + round.phase.elapsed_s;
+    let seconds: Vec<f64> = rounds.iter().map(ended).collect();
+    let accessed = |round: &SteadyRoundStep| {
+        // A phase that reads nothing, or writes nothing, does not note it.
+        let bytes = [round.phase.read_bytes, round.phase.written_bytes].into_iter().flatten();
+        round.round.began_gb + Bytes(bytes.map(|bytes| bytes.0).sum()).gigabytes()
+    };
+    let gigabytes: Vec<f64> = rounds.iter().map(accessed).collect();
+    let curve = |x_unit, x: &[f64], unit, value: fn(&SteadyRoundStep) -> Option<f64>| {
+        let series = Series::new(x_unit, unit, x.to_vec(), rounds.iter().map(value).collect());
+        series.filter(|series| series.y.iter().any(Option::is_some))
+    };
+    let (iops, wear) = (|round: &SteadyRoundStep| round.round.iops, SteadyRoundStep::amplification);
+    let curves = SteadyCurvesStep {
+        iops: RateStep {
+            by_time: curve("s", &seconds, "IOPS", iops),
+            by_bytes: curve("GB", &gigabytes, "IOPS", iops),
+        },
+        wear_by_time: curve("s", &seconds, "", wear),
+        wear_by_bytes: curve("GB", &gigabytes, "", wear),
+    };
+    let summary = Step::of("all-rounds", "summary", &curves);
     (!summary.series.is_empty()).then_some(summary)
 }

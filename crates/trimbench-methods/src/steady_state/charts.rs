@@ -1,7 +1,7 @@
 //! Charts, after \[PTS\]: IOPS round by round with both criteria of the steady window drawn.
 
+use super::steps::SteadyRoundStep;
 use trimbench_engine::Criterion;
-use trimbench_results::Step;
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 
 #[cfg(test)]
@@ -13,23 +13,23 @@ const WINDOW: usize = Criterion::PTS.window;
 const EXCURSION: f64 = Criterion::PTS.excursion_max / 2.0;
 
 /// The rounds of one trimmed share.
-struct Share<'a> {
-    percent: f64,
+struct Share {
+    percent: u32,
     /// Rounds of the shares before.
     before: usize,
-    rounds: Vec<&'a Step>,
+    rounds: Vec<SteadyRoundStep>,
 }
 
-impl Share<'_> {
+impl Share {
     /// The place of one of its rounds among all.
     fn place(&self, round: usize) -> f64 {
         (self.before + round + 1) as f64
     }
 
-    /// A metric of its rounds as a curve.
-    fn curve(&self, metric: &str) -> ChartSeries {
+    /// A value of its rounds as a curve.
+    fn curve(&self, value: fn(&SteadyRoundStep) -> Option<f64>) -> ChartSeries {
         let x = (0..self.rounds.len()).map(|round| self.place(round)).collect();
-        let y = self.rounds.iter().map(|step| step.metric(metric)).collect();
+        let y = self.rounds.iter().map(value).collect();
         ChartSeries::new(format!("{} % trimmed", self.percent), ChartKind::Line, x, y)
     }
 }
@@ -39,15 +39,15 @@ pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
 }
 
 /// The rounds of each trimmed share, in the order in which they were measured.
-fn shares<'a>(session: &LabelledSession<'a>) -> Vec<Share<'a>> {
-    let mut shares: Vec<Share<'a>> = Vec::new();
-    for step in session.steps_of("round") {
-        let percent = step.parameter("trimmed_percent").unwrap_or(0.0);
+fn shares(session: &LabelledSession<'_>) -> Vec<Share> {
+    let mut shares: Vec<Share> = Vec::new();
+    for round in session.steps_of("round").filter_map(|it| it.read::<SteadyRoundStep>().ok()) {
+        let percent = round.share.trimmed_percent;
         match shares.last_mut() {
-            Some(share) if share.percent.total_cmp(&percent).is_eq() => share.rounds.push(step),
+            Some(share) if share.percent == percent => share.rounds.push(round),
             last => {
                 let before = last.map_or(0, |share| share.before + share.rounds.len());
-                shares.push(Share { percent, before, rounds: vec![step] });
+                shares.push(Share { percent, before, rounds: vec![round] });
             }
         }
     }
@@ -67,7 +67,7 @@ fn rounds(session: &LabelledSession<'_>) -> Chart {
         within 10 %.",
     );
     for share in shares(session) {
-        let mut curve = share.curve("iops");
+        let mut curve = share.curve(|round| round.round.iops);
         let name = curve.name.clone();
         let count = share.rounds.len();
         let window = count.saturating_sub(WINDOW)..count;
@@ -112,7 +112,7 @@ fn amplification(session: &LabelledSession<'_>) -> Chart {
     );
     chart.describe("Bytes programmed over bytes written by the host, in each round.");
     for share in shares(session) {
-        chart.curve(share.curve("write_amplification_ratio"));
+        chart.curve(share.curve(SteadyRoundStep::amplification));
     }
     chart
 }

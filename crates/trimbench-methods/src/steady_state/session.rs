@@ -5,10 +5,11 @@ use trimbench_results::Step;
 
 use super::analysis::{DRIFT_MAX, SETTLE, drift};
 use super::options::SteadyState;
+use super::steps::SteadyShareStep;
 use trimbench_engine::settings::{whole, whole_percent};
 use trimbench_engine::{
     ASSUMED_RATE, DeviceRunner, Load, MethodError, MethodSession, PhaseRunner, Planned, Rounds,
-    Shape, UNIT,
+    Shape, SteadyStep, UNIT, WearStep,
 };
 
 pub(super) fn run(
@@ -46,12 +47,8 @@ pub(super) fn run(
         }
         used = rest;
         let (load, length) = (method.load(used), method.round(used));
-        let marked = |id: String, kind: &str| {
-            let mut step = Step::new(id, kind);
-            step.set("trimmed_percent", f64::from(percent));
-            step.set("used_bytes", used.0 as f64);
-            step
-        };
+        let accessed = SteadyShareStep { trimmed_percent: percent, used_bytes: used };
+        let marked = |id: String, kind: &str| Step::of(id, kind, &accessed);
         let taken = rounds.until_steady(&mut phases, &load, length, |number| {
             marked(format!("trimmed-{percent}-round-{number}"), "round")
         })?;
@@ -68,7 +65,7 @@ pub(super) fn run(
         phases.forgo(spared as usize, each.saturating_mul(spared.into()));
         for number in 1..=if *share == Ppm(0) { method.ageing_rounds } else { 0 } {
             let mut step = marked(format!("ageing-round-{number}"), "ageing");
-            step.set("round", f64::from(taken + number));
+            step.store(&SteadyStep { round: taken + number, window: None });
             rounds.round(&mut phases, &mut step, &load, length.each)?;
             phases.keep(step)?;
         }
@@ -99,7 +96,8 @@ fn settle(
     for number in 1..=method.settle_rounds {
         let mut step = new_step(number);
         rounds.round(phases, &mut step, load, length)?;
-        let amplification = step.metric("write_amplification_ratio");
+        let wear = step.read::<WearStep>().ok();
+        let amplification = wear.map(|wear| wear.write_amplification_ratio);
         phases.keep(step)?;
         let drift = before.zip(amplification).map(|(before, now)| drift(before, now));
         if drift.is_some_and(|drift| drift.abs() <= DRIFT_MAX) {
@@ -112,8 +110,8 @@ fn settle(
 
 /// Whether the round ended a steady window of a drive that counts what it programs.
 fn is_countable(round: &Step) -> bool {
-    round.metric("window_steady").is_some_and(|steady| steady > 0.5)
-        && round.metric("write_amplification_ratio").is_some()
+    let window = round.read::<SteadyStep>().ok().and_then(|round| round.window);
+    window.is_some_and(|window| window.steady) && round.read::<WearStep>().is_ok()
 }
 
 /// What is left of the span when a share is trimmed: up to a whole unit of the device's TRIM, so

@@ -1,7 +1,9 @@
 use trimbench_core::fault::FaultPlan;
+use trimbench_core::units::rounded;
 use trimbench_core::{Caveat, Errno, Instant, Nanos, Ppm, Virtual};
 use trimbench_results::{LatencyHistogram, Step};
 
+use super::steps::{SteadyCurvesStep, SteadyRoundStep, SteadyShareStep};
 use super::*;
 use trimbench_core::BlockCommand;
 use trimbench_engine::testing::{
@@ -9,8 +11,13 @@ use trimbench_engine::testing::{
     small_tlc,
 };
 use trimbench_engine::{
-    ASSUMED_RATE, Criterion, Method, MethodDefinition as _, Preset, RunError, Shape,
+    ASSUMED_RATE, Criterion, LatencySummary, Method, MethodDefinition as _, PhaseStep, Preset,
+    RoundStep, RunError, Shape, SteadyStep, WearStep,
 };
+
+fn phase(step: &Step) -> PhaseStep {
+    step.read().unwrap()
+}
 
 fn method(set: &[(&str, &str)]) -> SteadyState {
     SteadyState::resolve(Preset::Quick, &settings(set)).unwrap()
@@ -124,7 +131,7 @@ fn no_space_is_trimmed_twice() {
     let found = run(&set, &mut toy, &mut KeptSteps::default()).unwrap();
     for id in ["trim-25", "trim-50"] {
         let step = found.steps.iter().find(|step| step.id == id).unwrap();
-        assert!((step.metrics["discarded_bytes"] - f64::from(4 << 20)).abs() < 0.5, "{id}");
+        assert_eq!(phase(step).discarded_bytes, Some(Bytes::mib(4)), "{id}");
     }
 }
 
@@ -150,33 +157,53 @@ fn a_round_lasts_until_both_its_time_and_its_bytes_are_over() {
         let found =
             run(&method(&set), &mut Virtual::new(Toy::new()), &mut KeptSteps::default()).unwrap();
         let step = found.steps.iter().find(|step| step.id == "trimmed-0-round-1").unwrap();
-        (step.metrics["command_count"], step.metrics["elapsed_s"])
+        let PhaseStep { command_count, elapsed_s, .. } = phase(step);
+        (command_count, elapsed_s)
     };
-    let near = |left: (f64, f64), right: (f64, f64)| {
-        assert!((left.0 - right.0).abs() < 0.5 && (left.1 - right.1).abs() < 1e-9, "{left:?}");
+    let near = |left: (u64, f64), right: (u64, f64)| {
+        assert!(left.0 == right.0 && (left.1 - right.1).abs() < 1e-9, "{left:?}");
     };
-    near(round("0", "10%"), (410.0, 0.0103));
-    near(round("20ms", "10%"), (800.0, 0.02));
-    near(round("1ms", "10%"), (410.0, 0.0103));
+    near(round("0", "10%"), (410, 0.0103));
+    near(round("20ms", "10%"), (800, 0.02));
+    near(round("1ms", "10%"), (410, 0.0103));
+}
+
+/// A GB, which the drive wrote so often.
+fn worn(amplification: f64) -> WearStep {
+    WearStep {
+        host_written_bytes: Bytes(1_000_000_000),
+        media_written_bytes: Bytes(rounded(1e9 * amplification)),
+        write_amplification_ratio: amplification,
+    }
 }
 
 /// Recorded rounds with these IOPS at this share, each with its own amplification and latency.
-fn rounds(percent: u32, kind: &str, iops: &[f64]) -> Vec<Step> {
+pub(super) fn rounds(percent: u32, kind: &str, iops: &[f64]) -> Vec<Step> {
     let step = |(index, iops): (usize, &f64)| {
-        let mut step = Step::new(format!("{kind}-{percent}-{index}"), kind);
-        step.set("trimmed_percent", f64::from(percent));
-        step.set("began_s", index as f64);
-        step.set("began_gb", index as f64 * 2.0);
-        step.measure("elapsed_s", 1.0);
-        step.measure("written_bytes", 2e9);
-        step.measure("iops", *iops);
-        step.measure("throughput_mb_per_s", iops * 4_096.0 / 1e6);
-        step.measure("host_written_bytes", 1e9);
-        step.measure("media_written_bytes", 1e9 * (index + 1) as f64);
+        let latency = Nanos::from_millis(index as u64 + 1);
         let mut latencies = LatencyHistogram::new();
-        (0..1_000).for_each(|_| latencies.record(Nanos::from_millis(index as u64 + 1)));
-        step.histograms.insert("latency".to_owned(), latencies.to_text());
-        step
+        (0..1_000).for_each(|_| latencies.record(latency));
+        let phase = PhaseStep {
+            elapsed_s: 1.0,
+            command_count: 1_000,
+            read_bytes: None,
+            written_bytes: Some(Bytes(2_000_000_000)),
+            discarded_bytes: None,
+            throughput_mb_per_s: Some(iops * 4_096.0 / 1e6),
+            latency: LatencySummary { ns_max: latency.0, all: latencies },
+            trim_latency: None,
+            wear: Some(worn((index + 1) as f64)),
+        };
+        let values = SteadyRoundStep {
+            share: SteadyShareStep { trimmed_percent: percent, used_bytes: Bytes::gib(1) },
+            phase,
+            round: RoundStep {
+                began_s: index as f64,
+                began_gb: index as f64 * 2.0,
+                iops: Some(*iops),
+            },
+        };
+        Step::of(format!("{kind}-{percent}-{index}"), kind, &values)
     };
     iops.iter().enumerate().map(step).collect()
 }
@@ -196,10 +223,11 @@ fn figures_are_those_of_the_last_window() {
     assert_eq!(figure(&figures, "latency-p50").n, 5_000);
     assert!((figure(&figures, "steady-throughput").value - 0.4096).abs() < 1e-9);
     assert!(figures.iter().all(|figure| figure.id != "latency-p99.9" || figure.n >= 10_000));
-    let summary = steps.last().unwrap();
-    assert_eq!(summary.series["iops-time"].x, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
-    assert_eq!(summary.series["iops-accessed"].x[6].to_bits(), 14.0_f64.to_bits());
-    assert_eq!(summary.series["iops-accessed"].y[0], Some(900.0));
+    let iops = steps.last().unwrap().read::<SteadyCurvesStep>().unwrap().iops;
+    assert_eq!(iops.by_time.unwrap().x, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    let by_bytes = iops.by_bytes.unwrap();
+    assert_eq!(by_bytes.x[6].to_bits(), 14.0_f64.to_bits());
+    assert_eq!(by_bytes.y[0], Some(900.0));
 }
 
 #[test]
@@ -221,13 +249,15 @@ fn the_rounds_end_at_the_first_steady_window_or_at_the_last_round() {
         let method = method(&[("rounds-max", rounds_max), ("trimmed-shares", "0")]);
         let found = run(&method, &mut drive, &mut KeptSteps::default()).unwrap();
         let rounds: Vec<&Step> = found.steps.iter().filter(|step| step.kind == "round").collect();
-        let iops: Vec<f64> = rounds.iter().map(|step| step.metrics["iops"]).collect();
+        let iops = |step: &&Step| step.read::<RoundStep>().unwrap().iops.unwrap();
+        let iops: Vec<f64> = rounds.iter().map(iops).collect();
         let at = Criterion::PTS.steady_at(&iops);
         let limit: usize = rounds_max.parse().unwrap();
         assert!(at == Some(iops.len()) || at.is_none() && iops.len() == limit, "{iops:?}");
         assert_eq!(found.caveats.contains(&Caveat::NoSteadyState), at.is_none());
         for (index, step) in rounds.iter().enumerate() {
-            let verdict = step.metrics.get("window_steady").map(|steady| *steady > 0.5);
+            let window = step.read::<SteadyStep>().unwrap().window;
+            let verdict = window.map(|window| window.steady);
             assert_eq!(verdict, (index >= 4).then_some(at == Some(index + 1)), "{}", step.id);
         }
     }
@@ -258,11 +288,12 @@ fn ageing_goes_on_after_the_steady_state_without_any_trim() {
     let of_rounds = |step: &&Step| ["round", "settle", "ageing"].contains(&&*step.kind);
     let rounds = found.steps.iter().filter(of_rounds);
     let (mut seconds, mut gigabytes) = (0.0, 0.0);
-    for round in rounds {
-        assert!((round.parameters["began_s"] - seconds).abs() < 1e-6, "{}", round.id);
-        assert!((round.parameters["began_gb"] - gigabytes).abs() < 1e-9, "{}", round.id);
-        seconds += round.metrics["elapsed_s"];
-        gigabytes += round.metrics["written_bytes"] / 1e9;
+    for step in rounds {
+        let SteadyRoundStep { phase, round, .. } = step.read().unwrap();
+        assert!((round.began_s - seconds).abs() < 1e-6, "{}", step.id);
+        assert!((round.began_gb - gigabytes).abs() < 1e-9, "{}", step.id);
+        seconds += phase.elapsed_s;
+        gigabytes += phase.written_bytes.unwrap().gigabytes();
     }
     assert!(seconds > 0.0);
 }
@@ -304,7 +335,7 @@ fn the_verdict_says_how_far_a_steady_state_drifts() {
         let mut steps = rounds(0, "round", &[100.0; 5]);
         let mut settling = rounds(0, "settle", &vec![120.0; amplifications.len()]);
         for (step, ratio) in settling.iter_mut().zip(amplifications) {
-            step.measure("media_written_bytes", 1e9 * ratio);
+            step.store(&worn(*ratio));
         }
         steps.extend(settling);
         let figures = analyse(&method, &mut steps).figures;
@@ -344,7 +375,8 @@ fn a_drive_that_keeps_no_counters_has_no_amplification() {
     let set = method(&[("trimmed-shares", "0")]);
     let found = run(&set, &mut Virtual::new(Toy::new()), &mut KeptSteps::default()).unwrap();
     assert!(found.figures.iter().all(|figure| !figure.id.contains("amplification")));
-    assert!(found.steps.iter().all(|step| !step.series.contains_key("write-amplification-time")));
+    let curves = found.steps.iter().map(|step| step.read::<SteadyCurvesStep>().unwrap());
+    assert!(curves.into_iter().all(|it| it.wear_by_time.is_none()));
 }
 
 #[test]
@@ -398,17 +430,13 @@ fn what_is_demanded_covers_what_is_written() {
     let set = method(&[("precondition", "150%")]);
     let mut drive = emulated(small_tlc(Bytes::mib(32), Ppm(125_000)));
     let found = run(&set, &mut drive, &mut KeptSteps::default()).unwrap();
-    let written: f64 =
-        found.steps.iter().filter_map(|step| step.metrics.get("written_bytes")).sum();
-    let first: f64 = found
-        .steps
-        .iter()
-        .filter(|step| step.kind == "precondition")
-        .map(|step| step.metrics["written_bytes"])
-        .sum();
-    assert!((first - 1.5 * f64::from(32 << 20)).abs() < 0.5);
-    let demand = set.demand(Bytes::mib(32), ASSUMED_RATE).written.0 as f64;
-    assert!(written <= demand && demand <= written * 10.0, "{written} of {demand}");
+    let written = |step: &Step| Some(step.read::<PhaseStep>().ok()?.written_bytes?.0);
+    let preconditions = found.steps.iter().filter(|step| step.kind == "precondition");
+    let first: u64 = preconditions.filter_map(written).sum();
+    assert_eq!(first, Bytes::mib(48).0);
+    let written: u64 = found.steps.iter().filter_map(written).sum();
+    let demand = set.demand(Bytes::mib(32), ASSUMED_RATE).written.0;
+    assert!(written <= demand && demand <= written * 10, "{written} of {demand}");
 }
 
 #[test]
@@ -428,10 +456,10 @@ fn a_drive_that_fails_breaks_the_round_that_it_was_in() {
     let found = run(&method(&[]), &mut drive, &mut whole).unwrap();
     let seconds = |kind: &str| -> f64 {
         let steps = found.steps.iter().filter(|step| step.kind == kind);
-        steps.map(|step| step.metrics["elapsed_s"]).sum()
+        steps.map(|step| phase(step).elapsed_s).sum()
     };
     let first = found.steps.iter().find(|step| step.kind == "round").unwrap();
-    let at = seconds("precondition") + 1.5 * first.metrics["elapsed_s"];
+    let at = seconds("precondition") + 1.5 * phase(first).elapsed_s;
     let plan = FaultPlan {
         fail_from: Some(Instant::from_start(Nanos::from_seconds(at))),
         ..FaultPlan::default()

@@ -49,11 +49,11 @@ fn a_large_file_that_is_copied_and_deleted_cures_as_fstrim_does_and_takes_longer
         assert!(value("write-amplification-copied") < 1.1, "{target}");
         close(value("copied-over-fragmented"), value("copied") / value("fragmented"));
         // The copy takes as long as the slow pass, and the TRIM of the same space a fraction.
-        let pass = found.steps[2].metric("elapsed_s").unwrap();
+        let pass = found.steps[2].read::<RecoveryFileStep>().unwrap().elapsed_s;
         assert!((pass..pass * 1.1).contains(&value("copy-time")), "{target}");
         assert!(value("fstrim-time") < value("copy-time") / 20.0, "{target}");
-        let trimmed = found.steps[5].metric("discarded_bytes").unwrap();
-        let written = found.steps[4].metric("written_bytes").unwrap();
+        let trimmed = found.steps[5].read::<RecoveryFitrimStep>().unwrap().discarded_bytes;
+        let written = found.steps[4].read::<RecoveryFileStep>().unwrap().written_bytes;
         assert!(trimmed >= written, "{target}: {trimmed} of {written}");
         assert!(figure(&found.figures, "trimmed-of-fresh").headline);
     }

@@ -1,16 +1,12 @@
 use trimbench_engine::MethodDefinition as _;
 
 use super::super::SteadyState;
-use crate::testing::{charts, curve, find, step};
+use super::super::tests::rounds;
+use crate::testing::{charts, curve, find};
 
 #[test]
 fn the_steady_window_has_its_band_and_its_slope() {
-    let round = |number: u32, iops: f64| {
-        let parameters = [("trimmed_percent", 0.0), ("round", f64::from(number))];
-        step(&format!("round-{number}"), "round", &parameters, &[("iops", iops)])
-    };
-    let iops = [200.0, 98.0, 99.0, 100.0, 101.0, 102.0];
-    let rounds = (1..).zip(iops).map(|(number, iops)| round(number, iops)).collect();
+    let rounds = rounds(0, "round", &[200.0, 98.0, 99.0, 100.0, 101.0, 102.0]);
     let charts = charts(&SteadyState::INFO, rounds, &[]);
     let chart = find(&charts, "rounds");
     let measured = curve(chart, "0 % trimmed");

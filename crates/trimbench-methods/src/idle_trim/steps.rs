@@ -1,0 +1,60 @@
+//! What the steps of the method hold.
+
+use trimbench_core::Bytes;
+use trimbench_results::{Series, StepRow, StepTable as _, steps};
+
+steps! {
+    /// The drive is purged, and the span that was never written discarded.
+    #[derive(Clone, Debug)]
+    pub(super) struct IdlePurgeStep {
+        /// bytes from the start of the device that the method discards
+        set span_bytes: Bytes;
+        /// absent where TRIM is the only purge: nothing then counts as never written
+        part never_written: Option<TimedTrimStep> = "never_written_";
+        /// GB discarded against time, in the span that was never written
+        series trimmed_never_written: Option<Series> = "trimmed-never-written";
+    }
+
+    /// A repetition: a TRIM of the empty span, and the same of the full span.
+    #[derive(Clone, Debug, Default)]
+    pub(super) struct IdleRoundStep {
+        /// bytes from the start of the device that are filled and discarded
+        set span_bytes: Bytes;
+        /// bytes of the device; older records lack it
+        set device_bytes: Option<Bytes>;
+        /// bytes of each discard, at most
+        set piece_bytes: Bytes;
+        /// outstanding discards
+        set queue_depth: u32;
+        /// writing the span, with the flush
+        measured fill_s: f64;
+        /// the TRIM of the empty span
+        part empty: TimedTrimStep = "empty_";
+        /// the TRIM of the full span
+        part full: TimedTrimStep = "full_";
+        /// GB discarded against time, in the empty span
+        series trimmed_empty: Option<Series> = "trimmed-empty";
+        /// GB discarded against time, in the full span
+        series trimmed_full: Option<Series> = "trimmed-full";
+    }
+
+    /// A timed TRIM of the span, in the state that its prefix names.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(super) struct TimedTrimStep {
+        /// from its beginning to the end of its last discard
+        measured trim_s: f64 = "s";
+        /// the longest of its discards
+        measured command_s_max: f64;
+        /// discards that were issued
+        measured commands_issued: u64;
+        /// discards that the device counted
+        measured commands_completed: u64;
+        /// bytes discarded that the device counted
+        measured bytes_completed: Bytes;
+    }
+}
+
+/// The rows of each kind of step.
+pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+    vec![("purge-by-MEANS", IdlePurgeStep::rows("")), ("one-go, chunks", IdleRoundStep::rows(""))]
+}
