@@ -13,22 +13,23 @@ mod mersenne;
 mod metrics;
 mod options;
 mod session;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod variants;
 
 pub use analysis::analyse;
-pub use formulas::{ImportError, Imported, Times, metrics, terse_1_51};
+pub use formulas::{ImportError, Imported, Times, phases, terse_1_51};
 pub use generator::{Counts, Forecast, Generator, PostmarkOperation, PostmarkPhase, Settings};
 pub use metrics::{DELETION_ALONE, METRICS, PostmarkMetric};
 pub use options::{Postmark, RepetitionVariation};
+pub use steps::{PostmarkMadeStep, PostmarkPhasesStep, PostmarkStep};
 pub use variants::Variant;
 
 use std::fmt::Write as _;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;
-use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Capabilities, DrainRule, Medium, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
@@ -152,15 +153,15 @@ impl Postmark {
     /// What 1.51 would have printed of a repetition with `set report terse`; `None` if the step is
     /// none.
     pub fn terse_1_51(&self, step: &Step) -> Option<String> {
-        let span = |key: &str| step.metrics.get(key).map(|seconds| Nanos::from_seconds(*seconds));
+        let PostmarkStep { phases, made, .. } = step.read().ok()?;
         let times = Times {
-            creation: span(session::CREATION)?,
-            transactions: span(session::TRANSACTIONS)?,
-            deletion: span(session::DELETION)?,
+            creation: Nanos::from_seconds(phases.creation_s),
+            transactions: Nanos::from_seconds(phases.transactions_s),
+            deletion: Nanos::from_seconds(phases.deletion_s),
         };
-        let varied = match step.parameters.get(variants::SEED) {
+        let varied = match made {
             // A record that was changed may say any number.
-            Some(seed) => Some(self.with_seed(u32::try_from(rounded(*seed)).ok()?)),
+            Some(made) => Some(self.with_seed(u32::try_from(made.seed).ok()?)),
             None => None,
         };
         let counts = &varied.as_ref().unwrap_or(self).forecast.counts;

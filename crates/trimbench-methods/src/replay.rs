@@ -14,6 +14,7 @@ mod metrics;
 mod options;
 mod pass;
 mod session;
+mod steps;
 mod survey;
 mod synthesis;
 #[cfg(test)]
@@ -21,6 +22,10 @@ mod tests;
 
 pub use analysis::analyse;
 pub use options::{Pace, Replay, ReplayedTrims, Scaling};
+pub use steps::{
+    ReplayDiscardStep, ReplayFeedStep, ReplayKindStep, ReplayLatenessStep, ReplayMeterStep,
+    ReplayPassStep, ReplaySurveyStep, ReplayWindowsStep,
+};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

@@ -13,12 +13,14 @@ mod layout;
 mod metrics;
 mod options;
 mod session;
+mod steps;
 mod survey;
 #[cfg(test)]
 mod tests;
 
 pub use analysis::analyse;
 pub use options::{Cases, TrimIntegrity};
+pub use steps::{TrimBlocksStep, TrimEdgesStep, TrimIntegrityStep, TrimUnflushedStep};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

@@ -3,10 +3,11 @@
 //! Up to 1.51, that line divides `Deletion_alone` by the time of *creation*, has clocks of 1 s, in
 //! which a difference of 0 becomes 1, and sums bytes in single precision.
 
-use trimbench_core::Nanos;
+use trimbench_core::{Bytes, Nanos};
 
 use super::generator::Counts;
 use super::metrics::METRICS;
+use super::steps::PostmarkPhasesStep;
 
 /// How long each phase took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,28 +20,44 @@ pub struct Times {
     pub deletion: Nanos,
 }
 
-/// The metrics by their true formulas, in the order of [`METRICS`]; infinite where a phase took no
-/// time.
-pub fn metrics(counts: &Counts, times: &Times) -> [f64; 13] {
+/// What was done, and the metrics by their true formulas.
+pub fn phases(counts: &Counts, times: &Times) -> PostmarkPhasesStep {
     let total = (times.creation + times.transactions + times.deletion).seconds();
     let (creation, transactions) = (times.creation.seconds(), times.transactions.seconds());
+    let deletion = times.deletion.seconds();
     let initially = counts.created - counts.created_in_transactions;
     let deleted = counts.deleted_in_transactions + counts.deleted_alone;
-    [
-        total,
-        transactions,
-        f64::from(counts.transactions) / transactions,
-        f64::from(counts.created) / total,
-        f64::from(initially) / creation,
-        f64::from(counts.created_in_transactions) / transactions,
-        f64::from(counts.read) / transactions,
-        f64::from(counts.appended) / transactions,
-        f64::from(deleted) / total,
-        f64::from(counts.deleted_alone) / times.deletion.seconds(),
-        f64::from(counts.deleted_in_transactions) / transactions,
-        counts.bytes_read as f64 / total,
-        counts.bytes_written as f64 / total,
-    ]
+    let over = |amount: f64, of: f64| (of > 0.0).then(|| amount / of);
+    let rate = |count: u32, seconds: f64| over(count.into(), seconds);
+    PostmarkPhasesStep {
+        created_count: counts.created.into(),
+        created_in_transactions_count: counts.created_in_transactions.into(),
+        read_count: counts.read.into(),
+        appended_count: counts.appended.into(),
+        append_skipped_count: counts.append_skipped.into(),
+        deleted_in_transactions_count: counts.deleted_in_transactions.into(),
+        deleted_alone_count: counts.deleted_alone.into(),
+        transactions_count: counts.transactions.into(),
+        read_bytes: Bytes(counts.bytes_read),
+        written_bytes: Bytes(counts.bytes_written),
+        deleted_alone_bytes: Bytes(counts.live_bytes_at_deletion),
+        total_s: total,
+        creation_s: creation,
+        transactions_s: transactions,
+        deletion_s: deletion,
+        transactions_per_s: rate(counts.transactions, transactions),
+        created_per_s: rate(counts.created, total),
+        creation_alone_per_s: rate(initially, creation),
+        creation_mixed_per_s: rate(counts.created_in_transactions, transactions),
+        read_per_s: rate(counts.read, transactions),
+        append_per_s: rate(counts.appended, transactions),
+        deleted_per_s: rate(deleted, total),
+        deletion_alone_per_s: rate(counts.deleted_alone, deletion),
+        deletion_mixed_per_s: rate(counts.deleted_in_transactions, transactions),
+        read_bytes_per_s: over(counts.bytes_read as f64, total),
+        written_bytes_per_s: over(counts.bytes_written as f64, total),
+        deletion_s_per_gb: over(deletion, counts.live_bytes_at_deletion as f64 / 1e9),
+    }
 }
 
 /// The terse line that 1.51 would have printed, if the run had begun on a full second.

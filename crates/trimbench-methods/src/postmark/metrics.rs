@@ -4,10 +4,11 @@
 use Direction::{Higher, Lower};
 use trimbench_results::{Direction, Metric, Role};
 
-use super::variants::{UNMOUNT, Variant, buffering};
+use super::steps::PostmarkStep;
+use super::variants::{Variant, buffering};
 
 /// A row of the tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct PostmarkMetric {
     /// Its name in \[S0\].
     pub name: &'static str,
@@ -15,8 +16,8 @@ pub struct PostmarkMetric {
     pub unit: &'static str,
     /// The id of its figures; those of a variant and of a difference go on behind it.
     id: &'static str,
-    /// The metric of a step.
-    pub(super) key: &'static str,
+    /// Its value in a step.
+    pub(super) value: fn(&PostmarkStep) -> Option<f64>,
 }
 
 /// The metric that old versions get wrong.
@@ -24,36 +25,44 @@ pub const DELETION_ALONE: &str = "Deletion_alone/s";
 
 /// The metrics of `PostMark`, in the order of \[S0\]'s tables and of the terse line.
 pub const METRICS: [PostmarkMetric; 13] = [
-    row("Total_duration", "s", "total-duration", "total_s"),
-    row("Duration_of_transactions", "s", "duration-of-transactions", super::session::TRANSACTIONS),
-    row("Transactions/s", "1/s", "transactions", "transactions_per_s"),
-    row("Files_created/s", "1/s", "files-created", "created_per_s"),
-    row("Creation_alone/s", "1/s", "creation-alone", "creation_alone_per_s"),
-    row("Creation_mixed_with_transaction/s", "1/s", "creation-mixed", "creation_mixed_per_s"),
-    row("Read/s", "1/s", "read", "read_per_s"),
-    row("Append/s", "1/s", "append", "append_per_s"),
-    row("Deleted/s", "1/s", "deleted", "deleted_per_s"),
-    row(DELETION_ALONE, "1/s", "deletion-alone", "deletion_alone_per_s"),
-    row("Deletion_mixed_with_transaction/s", "1/s", "deletion-mixed", "deletion_mixed_per_s"),
-    row("Read_B/s", "B/s", "read-bytes", "read_bytes_per_s"),
-    row("Write_B/s", "B/s", "write-bytes", "written_bytes_per_s"),
+    row("Total_duration", "s", "total-duration", |it| Some(it.phases.total_s)),
+    row("Duration_of_transactions", "s", "duration-of-transactions", |it| {
+        Some(it.phases.transactions_s)
+    }),
+    row("Transactions/s", "1/s", "transactions", |it| it.phases.transactions_per_s),
+    row("Files_created/s", "1/s", "files-created", |it| it.phases.created_per_s),
+    row("Creation_alone/s", "1/s", "creation-alone", |it| it.phases.creation_alone_per_s),
+    row("Creation_mixed_with_transaction/s", "1/s", "creation-mixed", |it| {
+        it.phases.creation_mixed_per_s
+    }),
+    row("Read/s", "1/s", "read", |it| it.phases.read_per_s),
+    row("Append/s", "1/s", "append", |it| it.phases.append_per_s),
+    row("Deleted/s", "1/s", "deleted", |it| it.phases.deleted_per_s),
+    row(DELETION_ALONE, "1/s", "deletion-alone", |it| it.phases.deletion_alone_per_s),
+    row("Deletion_mixed_with_transaction/s", "1/s", "deletion-mixed", |it| {
+        it.phases.deletion_mixed_per_s
+    }),
+    row("Read_B/s", "B/s", "read-bytes", |it| it.phases.read_bytes_per_s),
+    row("Write_B/s", "B/s", "write-bytes", |it| it.phases.written_bytes_per_s),
 ];
 
 /// Those that `PostMark` has not.
 const BESIDE: [PostmarkMetric; 4] = [
-    row("deletion phase, per GB deleted", "s/GB", "deletion-per-gb", "deletion_s_per_gb"),
-    row("sync after the end", "s", "sync", "sync_s"),
-    row("discards after the sync", "s", "drain", "drain_s"),
-    row("unmount", "s", "unmount", UNMOUNT),
+    row("deletion phase, per GB deleted", "s/GB", "deletion-per-gb", |it| {
+        it.phases.deletion_s_per_gb
+    }),
+    row("sync after the end", "s", "sync", |it| Some(it.sync_s)),
+    row("discards after the sync", "s", "drain", |it| Some(it.drain_s)),
+    row("unmount", "s", "unmount", |it| Some(it.made?.unmount_s)),
 ];
 
 const fn row(
     name: &'static str,
     unit: &'static str,
     id: &'static str,
-    key: &'static str,
+    value: fn(&PostmarkStep) -> Option<f64>,
 ) -> PostmarkMetric {
-    PostmarkMetric { name, unit, id, key }
+    PostmarkMetric { name, unit, id, value }
 }
 
 /// All rows.
@@ -83,7 +92,7 @@ impl PostmarkMetric {
     fn metric(self, id: String, title: String, unit: &'static str) -> Metric {
         let direction = if self.unit.ends_with("/s") { Higher } else { Lower };
         let metric = Metric::member(id, title, unit, direction);
-        Metric { headline: self == METRICS[0], ..metric }
+        Metric { headline: self.id == METRICS[0].id, ..metric }
     }
 }
 

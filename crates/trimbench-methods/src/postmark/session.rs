@@ -7,10 +7,10 @@ use trimbench_core::{
 };
 use trimbench_results::Step;
 
-use super::formulas::{Times, metrics};
+use super::formulas::{Times, phases};
 use super::generator::{Generator, PostmarkOperation, PostmarkPhase};
-use super::metrics::METRICS;
 use super::options::Postmark;
+use super::steps::PostmarkStep;
 use trimbench_engine::{ASSUMED_RATE, drain::force};
 use trimbench_engine::{
     Discards, InOrder, Method as _, MethodError, MethodSession, Runner, Sample, Scratch, Single,
@@ -20,10 +20,6 @@ use trimbench_engine::{
 #[cfg(test)]
 mod tests;
 
-/// Metrics of a step: how long each phase took.
-pub(super) const CREATION: &str = "creation_s";
-pub(super) const TRANSACTIONS: &str = "transactions_s";
-pub(super) const DELETION: &str = "deletion_s";
 /// The kind of a step.
 pub(super) const REPETITION: &str = "repetition";
 
@@ -73,7 +69,6 @@ pub(super) fn repeat(
     let remove = directories.map(|directory| FileCommand::RemoveDirectory { directory });
     all(target, runner, remove.collect())?;
 
-    let mut step = Step::new(id, REPETITION);
     let sync_begin = target.now();
     let capabilities = target.capabilities();
     let (drain, discard) = (capabilities.drain, capabilities.discard);
@@ -82,23 +77,26 @@ pub(super) fn repeat(
     if discard != Support::None {
         discards.quiet(target, runner, synced + drain.latest_start)?;
     }
-    step.measure("sync_s", (synced - sync_begin).seconds());
     let last = discards.last_change().max(synced);
-    step.measure("drain_s", (last - synced).seconds());
     let after = target.statistics();
     let written = after.write.bytes.saturating_sub(before.write.bytes);
-    step.measure("device_written_bytes", written.0 as f64);
-    let discarded = after.discard.bytes.saturating_sub(before.discard.bytes);
-    step.measure("discarded_bytes", discarded.0 as f64);
-    let commands = after.discard.completed.saturating_sub(before.discard.completed);
-    step.measure("discard_commands", commands as f64);
     let times = Times {
         creation: play.ends[0] - begin,
         transactions: play.ends[1] - play.ends[0],
         deletion: ended - play.ends[1],
     };
-    note(&mut step, &play, &times);
-    let share = written.0 as f64 / play.generator.counts().bytes_written.max(1) as f64;
+    let counts = play.generator.counts();
+    let repetition = PostmarkStep {
+        phases: phases(counts, &times),
+        sync_s: (synced - sync_begin).seconds(),
+        drain_s: (last - synced).seconds(),
+        device_written_bytes: written,
+        discarded_bytes: after.discard.bytes.saturating_sub(before.discard.bytes),
+        discard_commands: after.discard.completed.saturating_sub(before.discard.completed),
+        made: None,
+    };
+    let mut step = Step::of(id, REPETITION, &repetition);
+    let share = written.0 as f64 / counts.bytes_written.max(1) as f64;
     if share < WRITTEN_LEAST {
         step.caveat(Caveat::CacheSwallowed);
     }
@@ -106,33 +104,6 @@ pub(super) fn repeat(
         step.caveat(Caveat::OutOfFiles);
     }
     Ok(step)
-}
-
-/// Puts down what was done, how long it took, and the 13 metrics.
-fn note(step: &mut Step, play: &Play<'_>, times: &Times) {
-    let counts = play.generator.counts();
-    for (key, count) in [
-        ("created", counts.created),
-        ("created_in_transactions", counts.created_in_transactions),
-        ("read", counts.read),
-        ("appended", counts.appended),
-        ("append_skipped", counts.append_skipped),
-        ("deleted_in_transactions", counts.deleted_in_transactions),
-        ("deleted_alone", counts.deleted_alone),
-        ("transactions", counts.transactions),
-    ] {
-        step.measure(&format!("{key}_count"), f64::from(count));
-    }
-    step.measure("read_bytes", counts.bytes_read as f64);
-    step.measure("written_bytes", counts.bytes_written as f64);
-    step.measure("deleted_alone_bytes", counts.live_bytes_at_deletion as f64);
-    for (metric, value) in METRICS.iter().zip(metrics(counts, times)) {
-        step.measure(metric.key, value);
-    }
-    step.measure(CREATION, times.creation.seconds());
-    step.measure(DELETION, times.deletion.seconds());
-    let gigabytes = counts.live_bytes_at_deletion as f64 / 1e9;
-    step.measure("deletion_s_per_gb", times.deletion.seconds() / gigabytes);
 }
 
 fn subdirectories(count: u32) -> impl Iterator<Item = DirectoryId> + Clone {

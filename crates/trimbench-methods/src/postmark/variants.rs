@@ -10,17 +10,11 @@ use trimbench_core::{
 
 use super::generator::Forecast;
 use super::options::{Postmark, RepetitionVariation};
-use super::session::REPETITION;
+use super::steps::PostmarkMadeStep;
 use trimbench_engine::{ASSUMED_RATE, Method as _, MethodError, MethodSession, Runner, check_fit};
 
 #[cfg(test)]
 mod tests;
-
-/// Parameters of a step.
-pub(super) const SEED: &str = "seed";
-const START_STATE: &str = "start_state";
-/// How long the unmount took, a metric of a step.
-pub(super) const UNMOUNT: &str = "unmount_s";
 
 /// One column of \[S0\]'s tables, but for the differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,12 +136,12 @@ pub(super) fn run(
         let mut step = super::session::repeat(&varied, files, &mut runner, id)?;
         step.kind = variant.id();
         now = provisioner.files().now();
-        step.measure(UNMOUNT, provisioner.unmount()?.seconds());
-        step.set(REPETITION, f64::from(repetition));
-        step.set(SEED, f64::from(seed));
-        if let Some(start_state) = start_state {
-            step.set(START_STATE, f64::from(start_state));
-        }
+        step.store(&PostmarkMadeStep {
+            repetition: repetition.into(),
+            seed: seed.into(),
+            start_state: start_state.map(u64::from),
+            unmount_s: provisioner.unmount()?.seconds(),
+        });
         session.keep(step)?;
     }
     session.hash(runner.trace_hash());

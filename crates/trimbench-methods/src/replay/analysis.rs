@@ -6,10 +6,11 @@
 
 use trimbench_core::Caveat;
 use trimbench_core::settings::Named as _;
-use trimbench_results::{Figure, Metric, Step, Verdict};
+use trimbench_results::{Figure, Metric, Step, StepOf, Verdict};
 
 use super::metrics::{Gain, of_pass};
 use super::options::ReplayedTrims;
+use super::steps::ReplayPassStep;
 use trimbench_engine::Findings;
 
 /// A gain or loss of this much counts as one.
@@ -17,38 +18,43 @@ const EFFECT: f64 = 0.02;
 /// Of fewer windows a gain is a coincidence.
 const FEW: usize = 10;
 
+type PassOf<'a> = StepOf<'a, ReplayPassStep>;
+
 /// Computes all figures.
 pub fn analyse(steps: &[Step]) -> Findings {
-    let passes: Vec<&Step> = steps.iter().filter(|step| step.kind == "pass").collect();
+    let passes = steps.iter().filter(|step| step.kind == "pass");
+    let passes: Vec<PassOf<'_>> = passes.filter_map(StepOf::read).collect();
     let mut figures: Vec<Figure> = passes.iter().flat_map(|pass| gains(pass, &passes)).collect();
     // The headline is that of the last pass: of the deepest queue.
     if let Some(last) = figures.iter().rposition(|figure| figure.headline) {
         figures[..=last].rotate_right(1);
     }
-    figures.extend(passes.iter().flat_map(|pass| rates(pass)));
+    figures.extend(passes.iter().flat_map(rates));
     for figure in &mut figures {
         let id = figure.id.clone();
-        figure.rests_on(passes.iter().copied().filter(|pass| id.ends_with(&pass.id)));
+        let steps = passes.iter().map(|pass| pass.step);
+        figure.rests_on(steps.filter(|step| id.ends_with(&step.id)));
     }
-    let altered = |step: &&Step| step.metrics.get("altered_count").is_some_and(|n| *n > 0.0);
-    let altered = passes.iter().any(altered).then_some(Caveat::TraceAltered);
-    let none = passes.iter().any(|pass| sent_none(pass)).then_some(Caveat::NoTrims);
+    let altered = passes.iter().any(|pass| pass.feed.altered_count > 0);
+    let altered = altered.then_some(Caveat::TraceAltered);
+    let none = passes.iter().any(sent_none).then_some(Caveat::NoTrims);
     Findings::new(figures, altered.into_iter().chain(none).collect())
 }
 
 /// Whether a pass that should have TRIMs had none: it is the pass without them once more.
-fn sent_none(pass: &Step) -> bool {
-    let stripped = pass.id.ends_with(ReplayedTrims::Stripped.id());
-    !stripped && pass.metric("discard_count") == Some(0.0)
+fn sent_none(pass: &PassOf<'_>) -> bool {
+    let stripped = pass.step.id.ends_with(ReplayedTrims::Stripped.id());
+    !stripped && pass.meter.discard_count == 0
 }
 
 /// A pass over the one without TRIMs at the same pace.
-fn gains(pass: &Step, passes: &[&Step]) -> Vec<Figure> {
-    let Some((pace, trims)) = pass.id.rsplit_once('-') else { return Vec::new() };
+fn gains(pass: &PassOf<'_>, passes: &[PassOf<'_>]) -> Vec<Figure> {
+    let id = &pass.step.id;
+    let Some((pace, trims)) = id.rsplit_once('-') else { return Vec::new() };
     let stripped = format!("{pace}-{}", ReplayedTrims::Stripped.id());
-    let without = passes.iter().find(|other| other.id == stripped && other.id != pass.id);
+    let without = passes.iter().find(|other| other.step.id == stripped && stripped != *id);
     let Some(without) = without.filter(|_| !sent_none(pass)) else { return Vec::new() };
-    let rate = |step: &Step| step.metric("write_iops").filter(|rate| *rate > 0.0);
+    let rate = |pass: &ReplayPassStep| pass.meter.write_iops.filter(|rate| *rate > 0.0);
     let average = rate(pass).zip(rate(without)).map(|(with, without)| with / without);
     let ratios = ratios(pass, without);
     let gain = Gain::of(pace, trims);
@@ -72,21 +78,19 @@ fn gains(pass: &Step, passes: &[&Step]) -> Vec<Figure> {
 }
 
 /// Window by window, the write IOPS of one pass over another's.
-fn ratios(with: &Step, without: &Step) -> Vec<f64> {
-    let curve = |step: &Step| {
-        let series = step.series.get("iops-window");
-        series.map(|series| series.y.clone()).unwrap_or_default()
-    };
-    let pairs = curve(with).into_iter().zip(curve(without));
+fn ratios(with: &ReplayPassStep, without: &ReplayPassStep) -> Vec<f64> {
+    let curves = (&with.meter.windows.iops, &without.meter.windows.iops);
+    let (Some(with), Some(without)) = curves else { return Vec::new() };
+    let pairs = with.y.iter().zip(&without.y);
     let ratios = pairs.filter_map(|(with, without)| {
-        without.filter(|rate| *rate > 0.0).and_then(|without| Some(with? / without))
+        without.filter(|rate| *rate > 0.0).and_then(|without| Some((*with)? / without))
     });
     ratios.collect()
 }
 
 /// What a pass came to.
-fn rates(pass: &Step) -> Vec<Figure> {
-    let figure = |(metric, key): (Metric, &str)| metric.measured(pass.metric(key));
-    let Some((pace, trims)) = pass.id.rsplit_once('-') else { return Vec::new() };
-    of_pass(pace, trims).into_iter().filter_map(figure).collect()
+fn rates(pass: &PassOf<'_>) -> Vec<Figure> {
+    let Some((pace, trims)) = pass.step.id.rsplit_once('-') else { return Vec::new() };
+    let metrics = of_pass(pace, trims).into_iter();
+    metrics.filter_map(|(metric, value)| metric.measured(value(pass))).collect()
 }

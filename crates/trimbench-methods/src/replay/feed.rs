@@ -9,11 +9,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use trimbench_core::{BlockCommand, Bytes, Data, Nanos};
-use trimbench_results::Step;
 use trimbench_trace::{Record, RecordKind, TraceError, TraceSource};
 
 use super::fit::Fit;
 use super::options::{Replay, ReplayedTrims};
+use super::steps::ReplayFeedStep;
 use super::synthesis::Synthesis;
 
 /// A command for the device. Its parts, for one that is passed on whole through memory costs more
@@ -61,22 +61,6 @@ impl Boundaries {
     }
 }
 
-/// What a pass made of the trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    /// Commands whose place or length is not the trace's.
-    altered: u64,
-    /// Of these, those of which nothing is left.
-    dropped: u64,
-    /// TRIMs and reads left out.
-    stripped_trims: u64,
-    stripped_reads: u64,
-    /// TRIMs that were issued as several commands.
-    split: u64,
-    /// TRIMs that are not the trace's.
-    synthesised: u64,
-}
-
 /// The commands of a pass.
 pub(super) struct Feed<'a> {
     source: Box<dyn TraceSource + 'a>,
@@ -98,7 +82,8 @@ pub(super) struct Feed<'a> {
     until_boundary: u64,
     /// Commands other than TRIMs handed out.
     others: u64,
-    counts: Counts,
+    /// What became of the trace so far.
+    pub(super) counts: ReplayFeedStep,
 }
 
 impl<'a> Feed<'a> {
@@ -128,7 +113,7 @@ impl<'a> Feed<'a> {
             window_of_writes: method.window_of_writes,
             until_boundary: method.window,
             others: 0,
-            counts: Counts::default(),
+            counts: ReplayFeedStep::default(),
         }
     }
 
@@ -207,19 +192,19 @@ impl<'a> Feed<'a> {
         match kind {
             RecordKind::Flush => return Some(Planned { time, kind, range: (0, 0) }),
             RecordKind::Read if !self.keep_reads => {
-                self.counts.stripped_reads += 1;
+                self.counts.stripped_read_count += 1;
                 return None;
             }
             RecordKind::Discard if self.trims != ReplayedTrims::Kept => {
-                self.counts.stripped_trims += 1;
+                self.counts.stripped_trim_count += 1;
                 return None;
             }
             RecordKind::Read | RecordKind::Write | RecordKind::Discard => {}
         }
         let fitted = self.fit.fit(record);
-        self.counts.altered += u64::from(fitted.altered);
+        self.counts.altered_count += u64::from(fitted.altered);
         let Some(range) = fitted.range else {
-            self.counts.dropped += 1;
+            self.counts.dropped_count += 1;
             return None;
         };
         if kind == RecordKind::Discard {
@@ -237,7 +222,7 @@ impl<'a> Feed<'a> {
         let before = self.pieces.len();
         let kind = RecordKind::Discard;
         self.pieces.extend(self.fit.pieces(range).map(|range| Planned { time, kind, range }));
-        self.counts.split += u64::from(self.pieces.len() > before + 1);
+        self.counts.split_trim_count += u64::from(self.pieces.len() > before + 1);
     }
 
     /// TRIMs of what is due come after an access.
@@ -245,25 +230,9 @@ impl<'a> Feed<'a> {
         let Some(mut synthesis) = self.synthesis.take() else { return };
         synthesis.access(range, writes);
         while let Some(due) = synthesis.due() {
-            self.counts.synthesised += 1;
+            self.counts.synthesised_trim_count += 1;
             self.discard(time, due);
         }
         self.synthesis = Some(synthesis);
-    }
-
-    /// Notes what became of the trace.
-    pub(super) fn store(&self, step: &mut Step) {
-        let Counts { altered, dropped, stripped_trims, stripped_reads, split, synthesised } =
-            self.counts;
-        for (key, count) in [
-            ("altered_count", altered),
-            ("dropped_count", dropped),
-            ("stripped_trim_count", stripped_trims),
-            ("stripped_read_count", stripped_reads),
-            ("split_trim_count", split),
-            ("synthesised_trim_count", synthesised),
-        ] {
-            step.measure(key, count as f64);
-        }
     }
 }

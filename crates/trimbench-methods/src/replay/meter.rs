@@ -5,9 +5,10 @@
 //! was due. Units: time in `Nanos` on the target's clock.
 
 use trimbench_core::{BlockCommand, BlockSize, Bytes, Instant, Nanos, Wear};
-use trimbench_results::{LatencyHistogram, Series, Step};
+use trimbench_results::{LatencyHistogram, Series};
 
 use super::feed::Boundaries;
+use super::steps::{ReplayDiscardStep, ReplayLatenessStep, ReplayMeterStep, ReplayWindowsStep};
 use trimbench_engine::{Observer, Sample};
 
 /// Writes of a window, or of the whole pass.
@@ -133,43 +134,45 @@ impl<'a> Meter<'a> {
         self.lateness.as_ref()?.percentile("p99".parse().expect("a percentile"))
     }
 
-    /// Notes everything in a step. `wear` is the drive's at the end.
-    pub(super) fn store(&self, step: &mut Step, wear: Option<Wear>) {
+    /// All of it. `wear` is the drive's at the end.
+    pub(super) fn step(&self, wear: Option<Wear>) -> ReplayMeterStep {
         let mut total = self.current;
         self.windows.iter().for_each(|window| total.join(&window.writes));
-        let seconds = self.last.max(self.last_discard).since(self.begun).seconds();
         let written_in = self.last.since(self.begun).seconds();
         let count = total.count as f64;
-        step.measure("elapsed_s", seconds);
-        step.measure("write_count", count);
-        step.measure("written_bytes", total.bytes.0 as f64);
-        step.measure("read_count", self.reads as f64);
-        step.measure("flush_count", self.flushes as f64);
-        step.measure("discard_count", self.discards as f64);
-        step.measure("discarded_bytes", self.discarded.0 as f64);
-        step.measure("write_iops", count / written_in);
-        step.measure("throughput_mb_per_s", total.bytes.0 as f64 / 1e6 / written_in);
-        step.measure("service_ms_mean", total.service as f64 / 1e6 / count);
-        step.measure("service_ms_max", total.service_max.seconds() * 1e3);
-        step.measure("response_ms_mean", total.response as f64 / 1e6 / count);
-        step.measure("response_ms_max", total.response_max.seconds() * 1e3);
-        step.add_histogram("write-service", &self.service);
-        if self.discards > 0 {
-            step.measure("discard_service_ms_max", self.discard_service_max.seconds() * 1e3);
-            step.add_histogram("discard-service", &self.discard_service);
+        let per_second = |amount: f64| (written_in > 0.0).then(|| amount / written_in);
+        let mean = |sum: u128| (total.count > 0).then(|| sum as f64 / 1e6 / count);
+        let ms = |span: Nanos| span.seconds() * 1e3;
+        ReplayMeterStep {
+            elapsed_s: self.last.max(self.last_discard).since(self.begun).seconds(),
+            write_count: total.count,
+            written_bytes: total.bytes,
+            read_count: self.reads,
+            flush_count: self.flushes,
+            discard_count: self.discards,
+            discarded_bytes: self.discarded,
+            write_iops: per_second(count),
+            throughput_mb_per_s: per_second(total.bytes.0 as f64 / 1e6),
+            service_ms_mean: mean(total.service),
+            service_ms_max: ms(total.service_max),
+            response_ms_mean: mean(total.response),
+            response_ms_max: ms(total.response_max),
+            write_service: self.service.clone(),
+            discards: (self.discards > 0).then(|| ReplayDiscardStep {
+                discard_service_ms_max: ms(self.discard_service_max),
+                discard_service: self.discard_service.clone(),
+            }),
+            lateness: self.lateness.clone().map(|lateness| ReplayLatenessStep {
+                lateness_ms_max: ms(self.lateness_max),
+                lateness,
+            }),
+            write_amplification_ratio: amplification(self.wear, wear),
+            windows: self.curves(),
         }
-        if let Some(lateness) = &self.lateness {
-            step.measure("lateness_ms_max", self.lateness_max.seconds() * 1e3);
-            step.add_histogram("lateness", lateness);
-        }
-        if let Some(ratio) = amplification(self.wear, wear) {
-            step.measure("write_amplification_ratio", ratio);
-        }
-        self.store_windows(step);
     }
 
-    /// Notes the curves over the windows, of which the trace's rest is none.
-    fn store_windows(&self, step: &mut Step) {
+    /// The curves over the windows, of which the trace's rest is none.
+    fn curves(&self) -> ReplayWindowsStep {
         let (mut before, mut wear) = (self.begun, self.wear);
         let mut curves: [Vec<Option<f64>>; 5] = Default::default();
         for window in &self.windows {
@@ -185,17 +188,17 @@ impl<'a> Meter<'a> {
             curves[4].push(amplification(wear, *after));
             (before, wear) = (*ended, *after);
         }
-        let paced = self.lateness.is_some();
-        let names = [
-            ("iops-window", "IOPS", true),
-            ("throughput-window", "MB/s", true),
-            ("service-window", "ms", true),
-            ("response-window", "ms", paced),
-            ("write-amplification-window", "", self.wear.is_some()),
-        ];
-        for ((key, unit, wanted), y) in names.into_iter().zip(curves) {
+        let curve = |unit: &str, y: Vec<Option<f64>>| {
             let x = (1..=y.len()).map(|number| number as f64).collect();
-            step.add_series(key, Series::new("window", unit, x, y).filter(|_| wanted));
+            Series::new("window", unit, x, y)
+        };
+        let [iops, throughput, service, response, amplification] = curves;
+        ReplayWindowsStep {
+            iops: curve("IOPS", iops),
+            throughput: curve("MB/s", throughput),
+            service: curve("ms", service),
+            response: curve("ms", response).filter(|_| self.lateness.is_some()),
+            write_amplification: curve("", amplification).filter(|_| self.wear.is_some()),
         }
     }
 }

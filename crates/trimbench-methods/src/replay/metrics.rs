@@ -5,9 +5,13 @@ use trimbench_core::settings::Named as _;
 use trimbench_results::{Direction, Metric, Role};
 
 use super::options::{Replay, ReplayedTrims};
+use super::steps::ReplayPassStep;
 
-/// What a pass came to, each with the metric of its step.
-pub(super) fn of_pass(pace: &str, trims: &str) -> [(Metric, &'static str); 4] {
+/// The value of a metric in a pass.
+type OfPass = fn(&ReplayPassStep) -> Option<f64>;
+
+/// What a pass came to.
+pub(super) fn of_pass(pace: &str, trims: &str) -> [(Metric, OfPass); 4] {
     let metric = |key, title, unit, direction| {
         let (id, title) = (format!("{key}-{pace}-{trims}"), format!("{title}, {pace}-{trims}"));
         Metric::member(id, title, unit, direction)
@@ -17,10 +21,14 @@ pub(super) fn of_pass(pace: &str, trims: &str) -> [(Metric, &'static str); 4] {
     let role = (with_own || trims == ReplayedTrims::Stripped.id())
         .then(|| Role::TraceWear { pace: pace.to_owned(), trims: with_own });
     [
-        (metric("write-iops", "write IOPS", "IOPS", Higher), "write_iops"),
-        (metric("throughput", "throughput of writes", "MB/s", Higher), "throughput_mb_per_s"),
-        (Metric { role, ..wear }, "write_amplification_ratio"),
-        (metric("service-max", "longest write", "ms", Lower), "service_ms_max"),
+        (metric("write-iops", "write IOPS", "IOPS", Higher), |pass| pass.meter.write_iops),
+        (metric("throughput", "throughput of writes", "MB/s", Higher), |pass| {
+            pass.meter.throughput_mb_per_s
+        }),
+        (Metric { role, ..wear }, |pass| pass.meter.write_amplification_ratio),
+        (metric("service-max", "longest write", "ms", Lower), |pass| {
+            Some(pass.meter.service_ms_max)
+        }),
     ]
 }
 

@@ -20,6 +20,7 @@ use super::fit::Fit;
 use super::meter::Meter;
 use super::options::{Pace, Pass, Replay, ReplayedTrims};
 use super::session::Progress;
+use super::steps::ReplayPassStep;
 use trimbench_engine::{
     DeviceRunner, FILL_DEPTH, FILL_PIECE, MethodError, SequentialWrite, Single, is_virtual,
     unobserved,
@@ -89,34 +90,25 @@ impl Task<'_> {
         if let Some(error) = feed.take_error() {
             return Err(error.into());
         }
-        let mut step = Step::new(id, "pass");
-        describe(&mut step, pass);
-        feed.store(&mut step);
-        meter.store(&mut step, wear);
-        if paced {
-            step.measure("held_count", held as f64);
-            if meter.lateness().is_some_and(|late| late > LATE) {
-                step.caveat(Caveat::LateSchedule);
-            }
-        }
+        let (queue_depth, time_scale) = match pass.pace {
+            Pace::Depth(depth) => (Some(depth.into()), None),
+            Pace::Stamps(scale) => (None, Some(scale.fraction())),
+        };
+        let trims = match pass.trims {
+            ReplayedTrims::Stripped => 0,
+            ReplayedTrims::Kept => 1,
+            ReplayedTrims::Synthesised => 2,
+        };
+        let held_count = paced.then_some(held);
+        let (feed, measured) = (feed.counts, meter.step(wear));
+        let passed =
+            ReplayPassStep { queue_depth, time_scale, trims, held_count, feed, meter: measured };
+        let mut step = Step::of(id, "pass", &passed);
+        let synthesised = pass.trims == ReplayedTrims::Synthesised;
+        step.caveat(synthesised.then_some(Caveat::SynthesisedTrims));
+        let late = meter.lateness().is_some_and(|late| late > LATE);
+        step.caveat(late.then_some(Caveat::LateSchedule));
         Ok(Passed { step, trace_hash: runner.trace_hash() })
-    }
-}
-
-/// Notes what kind of pass it is.
-fn describe(step: &mut Step, pass: Pass) {
-    match pass.pace {
-        Pace::Depth(depth) => step.set("queue_depth", f64::from(depth)),
-        Pace::Stamps(scale) => step.set("time_scale", scale.fraction()),
-    }
-    let trims = match pass.trims {
-        ReplayedTrims::Stripped => 0.0,
-        ReplayedTrims::Kept => 1.0,
-        ReplayedTrims::Synthesised => 2.0,
-    };
-    step.set("trims", trims);
-    if pass.trims == ReplayedTrims::Synthesised {
-        step.caveat(Caveat::SynthesisedTrims);
     }
 }
 

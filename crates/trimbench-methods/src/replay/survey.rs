@@ -7,6 +7,7 @@ use trimbench_results::Step;
 use trimbench_trace::{Record, RecordKind, TraceError, TraceSource};
 
 use super::options::{Pace, Replay, Scaling};
+use super::steps::{ReplayKindStep, ReplaySurveyStep};
 use trimbench_engine::MethodError;
 
 /// Space is counted in units of so many bytes.
@@ -158,23 +159,23 @@ impl Survey {
 
     /// As a step.
     pub(super) fn step(&self) -> Step {
-        let mut step = Step::new("trace", "survey");
-        for (kind, name) in RecordKind::ALL.into_iter().zip(["read", "write", "trim", "flush"]) {
+        let of = |kind: RecordKind| {
             let kind = kind as usize;
-            step.measure(&format!("{name}_count"), self.count[kind] as f64);
-            step.measure(&format!("{name}_bytes"), self.bytes[kind] as f64);
-        }
-        step.measure(
-            "sequential_share",
-            self.sequential as f64 / self.count[RecordKind::Write as usize] as f64,
-        );
-        step.measure("trimmed_share", self.trimmed);
-        step.measure("span_bytes", self.span as f64);
-        step.measure("beyond_count", self.beyond as f64);
-        if self.timed {
-            step.measure("duration_s", self.last.seconds());
-            step.measure("backwards_count", self.backwards as f64);
-        }
-        step
+            ReplayKindStep { count: self.count[kind], bytes: Bytes(self.bytes[kind]) }
+        };
+        let write = of(RecordKind::Write);
+        let survey = ReplaySurveyStep {
+            read: of(RecordKind::Read),
+            write,
+            trim: of(RecordKind::Discard),
+            flush: of(RecordKind::Flush),
+            sequential_share: self.sequential as f64 / write.count as f64,
+            trimmed_share: self.trimmed,
+            span_bytes: Bytes(self.span),
+            beyond_count: self.beyond,
+            duration_s: self.timed.then(|| self.last.seconds()),
+            backwards_count: self.timed.then_some(self.backwards),
+        };
+        Step::of("trace", "survey", &survey)
     }
 }

@@ -2,14 +2,15 @@
 //! figures.
 
 use trimbench_core::TrimPromise;
-use trimbench_core::units::rounded;
+use trimbench_core::units::index;
 use trimbench_results::number::quantity;
-use trimbench_results::{Figure, Harm, Metric, Step, Verdict};
+use trimbench_results::{Figure, Metric, Step, StepOf, Verdict};
 
 use super::metrics::{
     EDGE_OLD, FOREIGN, NEIGHBOURS_LOST, OLD, ONES, OTHER, PROMISE_BROKEN, REWRITTEN_LOST, UNSTABLE,
     UNWRITTEN, ZEROES,
 };
+use super::steps::{TrimBlocksStep, TrimIntegrityStep};
 
 #[cfg(test)]
 mod tests;
@@ -23,14 +24,17 @@ const CODES: [TrimPromise; 5] = [
     TrimPromise::Ones,
 ];
 
+type CaseOf<'a> = StepOf<'a, TrimIntegrityStep>;
+
 /// The number by which steps record a promise; 0 for ones of later versions.
-pub(super) fn code(promise: TrimPromise) -> f64 {
-    CODES.iter().position(|known| *known == promise).unwrap_or(0) as f64
+pub(super) fn code(promise: TrimPromise) -> u64 {
+    CODES.iter().position(|known| *known == promise).unwrap_or(0) as u64
 }
 
 /// The figures of all steps together.
 pub fn analyse(steps: &[Step]) -> Vec<Figure> {
-    let totals = Totals::of(steps);
+    let cases: Vec<CaseOf<'_>> = steps.iter().filter_map(StepOf::read).collect();
+    let totals = Totals::of(&cases);
     let Totals { neighbours, lost, trimmed, whole, .. } = totals;
     let count = |metric: Metric, count: u64, n: u64| {
         metric.measured(count as f64).map(|figure| figure.with_n(n))
@@ -42,7 +46,7 @@ pub fn analyse(steps: &[Step]) -> Vec<Figure> {
     let headline = count(NEIGHBOURS_LOST, lost, neighbours);
     let promise = count(PROMISE_BROKEN, totals.against, trimmed);
     let figures = [
-        headline.map(|figure| figure.judged(neighbour_verdict(steps, &totals))),
+        headline.map(|figure| figure.judged(neighbour_verdict(&cases, &totals))),
         promise.map(|figure| figure.judged(promise_verdict(&totals))),
         count(REWRITTEN_LOST, totals.rewritten_lost, trimmed),
         count(UNWRITTEN, totals.unwritten, neighbours + trimmed),
@@ -80,27 +84,29 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(steps: &[Step]) -> Self {
-        let sum = |key: &str| steps.iter().map(|step| metric(step, key)).sum();
-        let code = steps.iter().find_map(|step| step.parameters.get("promise_code"));
-        let code = code.map_or(0, |&code| trimbench_core::units::index(rounded(code)));
+    fn of(cases: &[CaseOf<'_>]) -> Self {
+        let blocks = || cases.iter().map(|case| case.blocks);
+        let sum = |count: fn(TrimBlocksStep) -> u64| blocks().map(count).sum();
+        let edges = || blocks().filter_map(|blocks| blocks.edges);
+        let code = cases.first().map(|case| index(case.promise_code));
+        let promise = code.and_then(|code| CODES.get(code));
         Self {
-            promise: CODES.get(code).copied().unwrap_or(TrimPromise::Unknown),
-            neighbours: sum("neighbour_blocks"),
-            lost: sum(Harm::NeighboursLost.key()),
-            unwritten: sum(Harm::WritesLost.key()),
-            trimmed: sum("trimmed_blocks"),
-            whole: sum("whole_blocks"),
-            zeroes: sum("whole_blocks_zeroes"),
-            ones: sum("whole_blocks_ones"),
-            old: sum("whole_blocks_old_data") + sum("whole_blocks_stale_data"),
-            other: sum("whole_blocks_other"),
-            edge: sum("edge_blocks"),
-            edge_old: sum("edge_blocks_old_data"),
-            unstable: sum("trimmed_blocks_unstable"),
-            foreign: sum(Harm::ForeignRead.key()),
-            against: sum(Harm::PromiseBroken.key()),
-            rewritten_lost: sum(Harm::RewrittenLost.key()),
+            promise: promise.copied().unwrap_or(TrimPromise::Unknown),
+            neighbours: sum(|it| it.neighbour_blocks),
+            lost: sum(|it| it.neighbour_blocks_lost),
+            unwritten: sum(|it| it.unwritten_blocks),
+            trimmed: sum(|it| it.trimmed_blocks),
+            whole: sum(|it| it.whole_blocks),
+            zeroes: sum(|it| it.whole_blocks_zeroes),
+            ones: sum(|it| it.whole_blocks_ones),
+            old: sum(|it| it.whole_blocks_old_data + it.whole_blocks_stale_data),
+            other: sum(|it| it.whole_blocks_other),
+            edge: edges().map(|edges| edges.edge_blocks).sum(),
+            edge_old: edges().map(|edges| edges.edge_blocks_old_data).sum(),
+            unstable: sum(|it| it.trimmed_blocks_unstable),
+            foreign: sum(|it| it.trimmed_blocks_foreign),
+            against: sum(|it| it.trimmed_blocks_against_promise),
+            rewritten_lost: sum(|it| it.rewritten_blocks_lost),
         }
     }
 
@@ -130,24 +136,25 @@ impl Totals {
     }
 }
 
-fn neighbour_verdict(steps: &[Step], totals: &Totals) -> Verdict {
-    let mut hurt = steps.iter().filter(|step| metric(step, Harm::NeighboursLost.key()) > 0);
+/// `None` where blocks were lost and the record does not say where.
+fn neighbour_verdict(cases: &[CaseOf<'_>], totals: &Totals) -> Option<Verdict> {
+    let mut hurt = cases.iter().filter(|case| case.blocks.neighbour_blocks_lost > 0);
     let Some(first) = hurt.next() else {
-        return match totals {
+        return Some(match totals {
             Totals { neighbours: 0, .. } => Verdict::NothingChecked,
             Totals { unwritten: 1.., .. } => Verdict::IntactButWritesLost,
             Totals { against: 1.., .. } => Verdict::IntactButPromiseBroken,
             // What a TRIM that reaches too far frees would read as before, too.
             Totals { whole: 1.., .. } if totals.old == totals.whole => Verdict::NoLossShows,
             _ => Verdict::Intact,
-        };
+        });
     };
-    let (case, lba) = (first.id.clone(), metric(first, "lost_lba_first"));
-    match hurt.count() as u64 {
+    let (case, lba) = (first.step.id.clone(), first.blocks.lost_lba_first?);
+    Some(match hurt.count() as u64 {
         0 => Verdict::DataLost { case, lba },
         1 => Verdict::DataLostTwice { case, lba },
         others => Verdict::DataLostOften { case, lba, others },
-    }
+    })
 }
 
 fn promise_verdict(totals: &Totals) -> Verdict {
@@ -173,9 +180,4 @@ fn promise_verdict(totals: &Totals) -> Verdict {
         _ if edges => Verdict::PromiseKeptButEdges { promised },
         _ => Verdict::PromiseKept { promised },
     }
-}
-
-/// A count that the step measured; 0 where it did not.
-fn metric(step: &Step, key: &str) -> u64 {
-    step.metrics.get(key).map_or(0, |&value| rounded(value))
 }

@@ -3,12 +3,13 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{BlockCommand, Bytes, Content, Data, Device, DriveError, Interrupt};
-use trimbench_results::{Harm, Step};
+use trimbench_results::Step;
 
 use super::cases::{Case, Cut, plan};
 use super::layout::{Layout, range};
 use super::options::TrimIntegrity;
-use super::survey::{Counts, FirstRead, Generations, Survey};
+use super::steps::TrimIntegrityStep;
+use super::survey::{Generations, Survey};
 use trimbench_engine::{ASSUMED_RATE, DeviceRunner, MethodError, MethodSession, RunError};
 
 /// Bytes of one write, and of one piece of reading.
@@ -82,12 +83,8 @@ impl Surveyed<'_> {
         let promise = self.runner.device.trim_promise();
         let held = case.cut != Some(Cut::BeforeFlush);
         let mut survey = Survey::new(&layout, &discards, held, promise, generations);
-        let mut step = Step::new(case.id.clone(), "trim");
-        step.set("promise_code", super::analysis::code(promise));
-        step.set("granularity_bytes", layout.bytes(layout.granule).0 as f64);
-        step.set("discards", discards.len() as f64);
         let trimmed: u64 = discards.iter().map(|discard| discard.length().0).sum();
-        step.set("discarded_bytes", layout.bytes(trimmed).0 as f64);
+        let discard_count = discards.len() as u64;
 
         self.write(&case.id, &[(0, layout.span)], generations.old)?;
         self.read(|block, content| survey.before(block, content))?;
@@ -101,7 +98,6 @@ impl Surveyed<'_> {
             self.runner.device.power_cut()?;
         }
         let after = self.runner.device.statistics().discard.bytes;
-        step.measure("discarded_bytes_device", after.saturating_sub(before).0 as f64);
         for pass in 0..self.method.reads {
             self.read(|block, content| survey.after(block, content, pass == 0))?;
         }
@@ -110,8 +106,15 @@ impl Surveyed<'_> {
         self.read(|block, content| survey.after(block, content, false))?;
         self.write(&case.id, &survey.trimmed(), generations.new)?;
         self.read(|block, content| survey.rewritten(block, content))?;
-        store(&survey, held, &mut step);
-        Ok(step)
+        let found = TrimIntegrityStep {
+            promise_code: super::analysis::code(promise),
+            granularity_bytes: layout.bytes(layout.granule),
+            discards: discard_count,
+            discarded_bytes: layout.bytes(trimmed),
+            discarded_bytes_device: after.saturating_sub(before),
+            blocks: survey.found(held),
+        };
+        Ok(Step::of(case.id.clone(), "trim", &found))
     }
 
     /// Stamps the blocks of these runs, and makes them durable.
@@ -144,35 +147,5 @@ impl Surveyed<'_> {
             next = range.end().0;
         }
         Ok(())
-    }
-}
-
-/// Puts what was found into the step; TRIMs that are not `held` may have been undone.
-fn store(survey: &Survey, held: bool, step: &mut Step) {
-    let counts = survey.counts();
-    let Counts { kept, inner, edge, unwritten, lost, unstable, broken, foreign, lost_at } = counts;
-    let FirstRead { zeroes, ones, old, stale, other, edge_kept } = survey.first_read;
-    for (key, count) in [
-        ("neighbour_blocks", kept),
-        (Harm::NeighboursLost.key(), lost),
-        (Harm::WritesLost.key(), unwritten),
-        ("trimmed_blocks", inner + edge),
-        ("whole_blocks", inner),
-        ("whole_blocks_zeroes", zeroes),
-        ("whole_blocks_ones", ones),
-        ("whole_blocks_old_data", old),
-        ("whole_blocks_stale_data", stale),
-        ("whole_blocks_other", other),
-        (if held { "edge_blocks" } else { "unflushed_blocks" }, edge),
-        (if held { "edge_blocks_old_data" } else { "unflushed_blocks_undone" }, edge_kept),
-        ("trimmed_blocks_unstable", unstable),
-        (Harm::ForeignRead.key(), foreign),
-        (Harm::PromiseBroken.key(), broken),
-        (Harm::RewrittenLost.key(), survey.rewritten_lost),
-    ] {
-        step.measure(key, count as f64);
-    }
-    if let Some(block) = lost_at {
-        step.measure("lost_lba_first", block as f64);
     }
 }

@@ -7,6 +7,7 @@ use trimbench_core::units::index;
 use trimbench_core::{Content, Lba, LbaRange, TrimPromise};
 
 use super::layout::Layout;
+use super::steps::{TrimBlocksStep, TrimEdgesStep, TrimUnflushedStep};
 
 /// The generations of the stamps of one case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +69,14 @@ enum Class {
 
 /// What the first read after the TRIM gave, in blocks: of those whose granule was trimmed whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct FirstRead {
-    pub(super) zeroes: u64,
-    pub(super) ones: u64,
-    pub(super) old: u64,
-    pub(super) stale: u64,
-    pub(super) other: u64,
+struct FirstRead {
+    zeroes: u64,
+    ones: u64,
+    old: u64,
+    stale: u64,
+    other: u64,
     /// Of the blocks at edges: those that hold what was last written to them.
-    pub(super) edge_kept: u64,
+    edge_kept: u64,
 }
 
 /// The blocks of the span in one case.
@@ -86,24 +87,9 @@ pub(super) struct Survey {
     first: Vec<u64>,
     generations: Generations,
     promise: TrimPromise,
-    pub(super) first_read: FirstRead,
+    first_read: FirstRead,
     /// Rewritten trimmed blocks that do not hold what was written.
-    pub(super) rewritten_lost: u64,
-}
-
-/// What is counted when all is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) kept: u64,
-    pub(super) inner: u64,
-    pub(super) edge: u64,
-    pub(super) unwritten: u64,
-    pub(super) lost: u64,
-    /// The first lost one.
-    pub(super) lost_at: Option<u64>,
-    pub(super) unstable: u64,
-    pub(super) broken: u64,
-    pub(super) foreign: u64,
+    rewritten_lost: u64,
 }
 
 impl Survey {
@@ -196,24 +182,35 @@ impl Survey {
         self.runs(Flags::TRIMMED)
     }
 
-    /// What was found over all reads.
-    pub(super) fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        for (block, flags) in self.flags.iter().enumerate() {
-            let one = |any| u64::from(flags.has(any));
-            counts.inner += one(Flags::INNER);
-            counts.edge += one(Flags::EDGE);
-            counts.kept += u64::from(!flags.has(Flags::TRIMMED | Flags::UNWRITTEN));
-            counts.unwritten += one(Flags::UNWRITTEN);
-            counts.lost += one(Flags::LOST);
-            counts.unstable += one(Flags::UNSTABLE);
-            counts.broken += one(Flags::BROKEN);
-            counts.foreign += one(Flags::FOREIGN);
-            if flags.has(Flags::LOST) && counts.lost_at.is_none() {
-                counts.lost_at = Some(block as u64);
-            }
+    /// What was found over all reads; TRIMs that are not `held` may have been undone.
+    pub(super) fn found(&self, held: bool) -> TrimBlocksStep {
+        let FirstRead { zeroes, ones, old, stale, other, edge_kept } = self.first_read;
+        let count = |any: u8| self.flags.iter().filter(|flags| flags.has(any)).count() as u64;
+        let edge = count(Flags::EDGE);
+        let lost_at = self.flags.iter().position(|flags| flags.has(Flags::LOST));
+        TrimBlocksStep {
+            neighbour_blocks: self.flags.len() as u64 - count(Flags::TRIMMED | Flags::UNWRITTEN),
+            neighbour_blocks_lost: count(Flags::LOST),
+            lost_lba_first: lost_at.map(|block| block as u64),
+            unwritten_blocks: count(Flags::UNWRITTEN),
+            trimmed_blocks: count(Flags::TRIMMED),
+            whole_blocks: count(Flags::INNER),
+            whole_blocks_zeroes: zeroes,
+            whole_blocks_ones: ones,
+            whole_blocks_old_data: old,
+            whole_blocks_stale_data: stale,
+            whole_blocks_other: other,
+            edges: held
+                .then_some(TrimEdgesStep { edge_blocks: edge, edge_blocks_old_data: edge_kept }),
+            unflushed: (!held).then_some(TrimUnflushedStep {
+                unflushed_blocks: edge,
+                unflushed_blocks_undone: edge_kept,
+            }),
+            trimmed_blocks_unstable: count(Flags::UNSTABLE),
+            trimmed_blocks_foreign: count(Flags::FOREIGN),
+            trimmed_blocks_against_promise: count(Flags::BROKEN),
+            rewritten_blocks_lost: self.rewritten_lost,
         }
-        counts
     }
 
     /// An untrimmed block holds what was last written to it, or is lost.

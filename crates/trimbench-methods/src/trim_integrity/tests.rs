@@ -21,10 +21,20 @@ fn verdict(found: &MethodResult, id: &str) -> String {
     figure.and_then(trimbench_results::Figure::words).unwrap_or_else(|| panic!("{id} is judged"))
 }
 
-/// A metric of one step as a count.
-fn metric(found: &MethodResult, step: &str, key: &str) -> u64 {
-    let step = found.steps.iter().find(|found| found.id == step);
-    trimbench_core::units::rounded(step.unwrap_or_else(|| panic!("a step is missing")).metrics[key])
+/// What a case found.
+fn case(found: &MethodResult, id: &str) -> TrimIntegrityStep {
+    let step = found.steps.iter().find(|found| found.id == id);
+    step.unwrap_or_else(|| panic!("{id} is missing")).read().unwrap()
+}
+
+fn blocks(found: &MethodResult, id: &str) -> TrimBlocksStep {
+    case(found, id).blocks
+}
+
+/// What all cases found.
+fn all(found: &MethodResult) -> Vec<TrimBlocksStep> {
+    let cases = found.steps.iter().map(|step| step.read::<TrimIntegrityStep>().unwrap());
+    cases.map(|case| case.blocks).collect()
 }
 
 fn with(reads: TrimmedReads, promise: TrimPromise) -> SsdConfig {
@@ -47,9 +57,9 @@ fn assert_unharmed(found: &MethodResult) {
 
 /// Whether everything that was trimmed whole read as it did before.
 fn old_data_only(found: &MethodResult) -> bool {
-    let sum =
-        |key: &str| -> f64 { found.steps.iter().filter_map(|step| step.metrics.get(key)).sum() };
-    sum("whole_blocks") > 0.5 && (sum("whole_blocks") - sum("whole_blocks_old_data")).abs() < 0.5
+    let whole: u64 = all(found).iter().map(|blocks| blocks.whole_blocks).sum();
+    let old: u64 = all(found).iter().map(|blocks| blocks.whole_blocks_old_data).sum();
+    whole > 0 && whole == old
 }
 
 #[test]
@@ -94,14 +104,10 @@ fn drives_that_lie_are_found_out_by_every_block() {
         let found = run(&mut device(with(reads, promise)), &method(&[]));
         assert_unharmed(&found);
         assert_eq!(verdict(&found, "promise-violations"), expected);
-        let whole: u64 = found.steps.iter().map(|step| count(step, "whole_blocks")).sum();
+        let whole: u64 = all(&found).iter().map(|blocks| blocks.whole_blocks).sum();
         let violations = value(&found, "promise-violations");
         assert!((violations - whole as f64).abs() < 0.5, "{violations} of {whole}");
     }
-}
-
-fn count(step: &trimbench_results::Step, key: &str) -> u64 {
-    trimbench_core::units::rounded(step.metrics[key])
 }
 
 #[test]
@@ -114,8 +120,8 @@ fn a_drive_that_promises_nothing_may_read_anything() {
         verdict(&found, "promise-violations"),
         "no promise; reads something else at each read"
     );
-    for step in &found.steps {
-        assert_eq!(count(step, "trimmed_blocks_unstable"), count(step, "whole_blocks"));
+    for blocks in all(&found) {
+        assert_eq!(blocks.trimmed_blocks_unstable, blocks.whole_blocks);
     }
 }
 
@@ -127,12 +133,12 @@ fn an_off_by_one_that_eats_neighbours_is_found_in_both_directions() {
         device.model_mut().inner_mut().plant_overreach(Overreach { before, behind });
         let found = run(&mut device, &method(&[("region", "16MiB"), ("guard", "128KiB")]));
         // 128 KiB are 256 blocks: the TRIM of the whole region eats into one guard, at its end.
-        assert_eq!(metric(&found, "whole", "neighbour_blocks_lost"), lost);
+        assert_eq!(blocks(&found, "whole").neighbour_blocks_lost, lost);
         let expected = if before == unit { first } else { 256 + 32_768 };
-        assert_eq!(metric(&found, "whole", "lost_lba_first"), expected);
-        assert_eq!(metric(&found, "aligned", "neighbour_blocks_lost"), 16 * lost);
-        assert_eq!(metric(&found, "share-0%", "neighbour_blocks_lost"), 0);
-        let total: u64 = found.steps.iter().map(|step| count(step, "neighbour_blocks_lost")).sum();
+        assert_eq!(blocks(&found, "whole").lost_lba_first, Some(expected));
+        assert_eq!(blocks(&found, "aligned").neighbour_blocks_lost, 16 * lost);
+        assert_eq!(blocks(&found, "share-0%").neighbour_blocks_lost, 0);
+        let total: u64 = all(&found).iter().map(|blocks| blocks.neighbour_blocks_lost).sum();
         assert!((value(&found, "neighbour-blocks-lost") - total as f64).abs() < 0.5);
         let verdict = verdict(&found, "neighbour-blocks-lost");
         let place = format!("data lost that was not trimmed: first in `whole` at LBA {expected}");
@@ -168,9 +174,10 @@ fn partly_trimmed_granules_may_keep_their_data_and_are_counted() {
         ("across-the-middle", 32_768 / 4, 2),
         ("small", 512 * 8, 0),
     ] {
-        assert_eq!(metric(&found, step, "whole_blocks"), whole, "{step}");
-        assert_eq!(metric(&found, step, "edge_blocks"), edge, "{step}");
-        assert_eq!(metric(&found, step, "edge_blocks_old_data"), edge, "{step}");
+        let blocks = blocks(&found, step);
+        assert_eq!(blocks.whole_blocks, whole, "{step}");
+        let kept = TrimEdgesStep { edge_blocks: edge, edge_blocks_old_data: edge };
+        assert_eq!(blocks.edges, Some(kept), "{step}");
     }
     assert!(
         verdict(&found, "promise-violations").ends_with("partly trimmed granules keep old data")
@@ -179,7 +186,7 @@ fn partly_trimmed_granules_may_keep_their_data_and_are_counted() {
     let mut finer = Spoilt::new(device(config()), |_, _, content| content);
     finer.capabilities.discard_granularity = Bytes(512);
     let found = run(&mut finer, &method(&[]));
-    assert!(metric(&found, "single-blocks", "trimmed_blocks_against_promise") > 32);
+    assert!(blocks(&found, "single-blocks").trimmed_blocks_against_promise > 32);
     assert!(verdict(&found, "promise-violations").starts_with("broken: promises zeroes, reads"));
 }
 
@@ -191,8 +198,8 @@ fn another_blocks_data_is_a_leak_whatever_is_promised() {
         other => other,
     });
     let found = run(&mut spoilt, &method(&[("cases", "shapes")]));
-    assert_eq!(metric(&found, "whole", "trimmed_blocks_foreign"), 1);
-    assert_eq!(metric(&found, "whole", "trimmed_blocks_against_promise"), 1);
+    assert_eq!(blocks(&found, "whole").trimmed_blocks_foreign, 1);
+    assert_eq!(blocks(&found, "whole").trimmed_blocks_against_promise, 1);
     assert_eq!(
         verdict(&found, "promise-violations"),
         "broken: trimmed blocks read as other blocks' data"
@@ -223,7 +230,7 @@ fn a_write_that_is_lost_after_the_trim_is_noticed() {
         other => other,
     });
     let found = run(&mut spoilt, &method(&[]));
-    assert_eq!(metric(&found, "whole", "rewritten_blocks_lost"), 1);
+    assert_eq!(blocks(&found, "whole").rewritten_blocks_lost, 1);
     assert!(value(&found, "neighbour-blocks-lost").abs() < 0.5);
 }
 
@@ -251,8 +258,8 @@ fn a_neighbour_that_loses_its_own_rewrite_is_lost() {
         other => other,
     });
     let found = run(&mut spoilt, &method(&[("cases", "shapes")]));
-    assert_eq!(metric(&found, "whole", "neighbour_blocks_lost"), 2, "one on each side");
-    assert_eq!(metric(&found, "aligned", "neighbour_blocks_lost"), 32);
+    assert_eq!(blocks(&found, "whole").neighbour_blocks_lost, 2, "one on each side");
+    assert_eq!(blocks(&found, "aligned").neighbour_blocks_lost, 32);
 }
 
 #[test]
@@ -262,8 +269,8 @@ fn a_value_that_changes_when_a_neighbour_is_written_is_unstable() {
         other => other,
     });
     let found = run(&mut spoilt, &method(&[]));
-    assert_eq!(metric(&found, "whole", "trimmed_blocks_unstable"), 1);
-    assert_eq!(metric(&found, "whole", "trimmed_blocks_against_promise"), 1);
+    assert_eq!(blocks(&found, "whole").trimmed_blocks_unstable, 1);
+    assert_eq!(blocks(&found, "whole").trimmed_blocks_against_promise, 1);
 }
 
 #[test]
@@ -316,8 +323,8 @@ fn discards_are_cut_to_what_the_device_takes() {
     let trim = trimbench_ssd::TrimConfig { range_max: Bytes(4_096), command_max: most, ..own.trim };
     let found = run(&mut device(SsdConfig { trim, ..own }), &method(&[]));
     assert_unharmed(&found);
-    assert_eq!(metric(&found, "whole", "whole_blocks"), 32_768, "cut at granules");
-    assert_eq!(metric(&found, "whole", "discarded_bytes_device"), 16 << 20);
+    assert_eq!(blocks(&found, "whole").whole_blocks, 32_768, "cut at granules");
+    assert_eq!(case(&found, "whole").discarded_bytes_device, Bytes::mib(16));
 }
 
 #[test]
@@ -343,14 +350,17 @@ fn a_drive_that_reads_ones_as_it_promises_keeps_its_promise() {
 #[test]
 fn a_flushed_trim_outlasts_a_power_cut_and_an_unflushed_one_may_be_undone() {
     let found = run(&mut device(config()), &method(&[]));
-    assert_eq!(metric(&found, "power-cut-after-flush", "whole_blocks_zeroes"), 16_384);
-    assert_eq!(metric(&found, "power-cut-before-flush", "unflushed_blocks"), 16_384);
-    assert_eq!(metric(&found, "power-cut-before-flush", "unflushed_blocks_undone"), 16_384);
+    assert_eq!(blocks(&found, "power-cut-after-flush").whole_blocks_zeroes, 16_384);
+    let unflushed = |found: &MethodResult| {
+        let blocks = blocks(found, "power-cut-before-flush");
+        blocks.unflushed.map(|it| (it.unflushed_blocks, it.unflushed_blocks_undone))
+    };
+    assert_eq!(unflushed(&found), Some((16_384, 16_384)));
     assert_unharmed(&found);
     // With power-loss protection they hold at once.
     let protected = SsdConfig { power_loss_protection: true, ..config() };
     let found = run(&mut device(protected), &method(&[]));
-    assert_eq!(metric(&found, "power-cut-before-flush", "unflushed_blocks_undone"), 0);
+    assert_eq!(unflushed(&found), Some((16_384, 0)));
     assert_unharmed(&found);
 }
 
@@ -359,8 +369,8 @@ fn a_drive_that_ignores_flushes_is_found_out_by_the_power_cut() {
     let mut spoilt = Spoilt::new(device(config()), |_, _, content| content);
     spoilt.ignores_flushes = true;
     let found = run(&mut spoilt, &method(&[]));
-    assert_eq!(metric(&found, "power-cut-after-flush", "trimmed_blocks_against_promise"), 16_384);
-    assert_eq!(metric(&found, "aligned", "trimmed_blocks_against_promise"), 0, "without a cut");
+    assert_eq!(blocks(&found, "power-cut-after-flush").trimmed_blocks_against_promise, 16_384);
+    assert_eq!(blocks(&found, "aligned").trimmed_blocks_against_promise, 0, "without a cut");
 }
 
 #[test]
@@ -386,9 +396,9 @@ fn granules_may_be_large_and_begin_anywhere() {
         let verdict = verdict(&found, "promise-violations");
         assert!(verdict.starts_with("kept: zeroes as promised"), "{alignment}: {verdict}");
         assert!(value(&found, "edge-old-data-blocks") > 100.0);
-        let whole = metric(&found, "alternating-granules", "whole_blocks");
+        let whole = blocks(&found, "alternating-granules").whole_blocks;
         assert_eq!(whole % (granularity / 512), 0);
-        assert!(whole > 0 && metric(&found, "small", "whole_blocks") > 0);
+        assert!(whole > 0 && blocks(&found, "small").whole_blocks > 0);
     }
 }
 

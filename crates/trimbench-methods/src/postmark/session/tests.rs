@@ -30,8 +30,8 @@ fn commands_of_one(set: &[(&str, &str)]) -> usize {
     session(&once, ToyFiles::new()).1.model().log.len()
 }
 
-fn span(step: &Step, key: &str) -> f64 {
-    step.metrics[key]
+fn read(step: &Step) -> PostmarkStep {
+    step.read().unwrap()
 }
 
 #[test]
@@ -42,24 +42,27 @@ fn phases_are_timed_apart_and_directories_and_sync_beside_them() {
     let seconds = |count: u32, each: u64| f64::from(count) * Nanos::from_millis(each).seconds();
     assert_eq!(found.steps.len(), 3);
     for step in &found.steps {
-        close(span(step, "creation_s"), seconds(40, 4));
+        let run = read(step);
+        let phases = run.phases;
+        close(phases.creation_s, seconds(40, 4));
         let transactions = seconds(counts.created_in_transactions, 4)
             + seconds(counts.appended, 3)
             + seconds(counts.read, 2)
             + seconds(counts.deleted_in_transactions, 1);
-        close(span(step, "transactions_s"), transactions);
-        close(span(step, "deletion_s"), seconds(counts.deleted_alone, 1));
+        close(phases.transactions_s, transactions);
+        close(phases.deletion_s, seconds(counts.deleted_alone, 1));
         let total = seconds(40, 4) + transactions + seconds(counts.deleted_alone, 1);
-        close(span(step, "total_s"), total);
-        close(span(step, "deletion_alone_per_s"), 1_000.0);
+        close(phases.total_s, total);
+        close(phases.deletion_alone_per_s.unwrap(), 1_000.0);
         let gigabytes = counts.live_bytes_at_deletion as f64 / 1e9;
-        close(span(step, "deletion_s_per_gb"), seconds(counts.deleted_alone, 1) / gigabytes);
-        close(span(step, "sync_s"), taken(FileCommand::SyncFilesystem).seconds());
+        let per_gigabyte = seconds(counts.deleted_alone, 1) / gigabytes;
+        close(phases.deletion_s_per_gb.unwrap(), per_gigabyte);
+        close(run.sync_s, taken(FileCommand::SyncFilesystem).seconds());
         // Discards are looked for every 50 ms.
-        let late = span(step, "drain_s") - DISCARDS_AFTER.seconds();
+        let late = run.drain_s - DISCARDS_AFTER.seconds();
         assert!((0.0..0.051).contains(&late), "{late}");
-        close(span(step, "device_written_bytes"), counts.bytes_written as f64);
-        close(span(step, "discarded_bytes"), counts.bytes_written as f64);
+        assert_eq!(run.device_written_bytes, Bytes(counts.bytes_written));
+        assert_eq!(run.discarded_bytes, Bytes(counts.bytes_written));
         assert_eq!(step.caveats, Vec::<String>::new());
     }
     let headline = figure(&found.figures, "total-duration");
@@ -192,12 +195,12 @@ fn transactions_that_run_out_of_files_end_early_and_say_so() {
     let step = &found.steps[0];
     assert_eq!(step.caveats, [Caveat::OutOfFiles.id()]);
     // Each of the 40 was read once, as another went.
-    close(span(step, "transactions_count"), 40.0);
-    close(span(step, "deleted_in_transactions_count"), 40.0);
-    close(span(step, "deleted_alone_count"), 0.0);
-    close(span(step, "deletion_s"), 0.0);
-    assert!(!step.metrics.contains_key("deletion_s_per_gb"), "of nothing there is no rate");
-    assert!(!step.metrics.contains_key("deletion_alone_per_s"));
+    let PostmarkStep { phases, .. } = read(step);
+    assert_eq!((phases.transactions_count, phases.deleted_in_transactions_count), (40, 40));
+    assert_eq!(phases.deleted_alone_count, 0);
+    close(phases.deletion_s, 0.0);
+    let rates = (phases.deletion_s_per_gb, phases.deletion_alone_per_s);
+    assert_eq!(rates, (None, None), "of nothing there is no rate");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use trimbench_results::{Figure, Step};
 use trimbench_trace::NoTraces;
 
 use super::*;
-use crate::postmark::analyse;
+use crate::postmark::{PostmarkPhasesStep, PostmarkStep, analyse};
 use trimbench_core::Opened;
 use trimbench_engine::testing::{KeptSteps, ToyFiles, close, figure, settings};
 use trimbench_engine::{
@@ -84,8 +84,12 @@ fn session(
     trimbench_engine::method::run(method, Opened::Filesystems(shelf), context)
 }
 
-fn parameters(found: &MethodResult, key: &str) -> Vec<Option<f64>> {
-    found.steps.iter().map(|step| step.parameters.get(key).copied()).collect()
+fn made(step: &Step) -> PostmarkMadeStep {
+    step.read().unwrap()
+}
+
+fn seeds(found: &MethodResult) -> Vec<u64> {
+    found.steps.iter().map(|step| made(step).seed).collect()
 }
 
 #[test]
@@ -114,9 +118,9 @@ fn variants_are_interleaved_each_on_a_filesystem_of_its_own() {
             FilesystemSpec { discard, mkfs_discard: false, settle, ..Default::default() };
         assert_eq!(*spec, expected);
         assert_eq!(step.kind, step.id[..step.id.len() - 2]);
-        close(step.metrics[UNMOUNT], UNMOUNT_SPAN.seconds());
+        close(made(step).unmount_s, UNMOUNT_SPAN.seconds());
     }
-    assert_eq!(parameters(&found, SEED), [Some(42.0); 8]);
+    assert_eq!(seeds(&found), [42; 8]);
 }
 
 #[test]
@@ -133,11 +137,11 @@ fn repetitions_in_virtual_time_differ_as_declared_or_there_is_one() {
     let one_arm = [("mounts", "discard"), ("bufferings", "one")];
     let mut shelf = Shelf::new(Clock::Virtual);
     let found = session(&method(&one_arm), &mut shelf, Vec::new()).unwrap();
-    assert_eq!(parameters(&found, SEED), [Some(42.0), Some(43.0), Some(44.0)]);
+    assert_eq!(seeds(&found), [42, 43, 44]);
     let states: Vec<Option<u32>> = shelf.specs.iter().map(|spec| spec.start_state).collect();
     assert_eq!(states, [Some(1), Some(2), Some(3)]);
-    let counts = |index: usize| &found.steps[index].metrics["written_bytes"];
-    assert!(counts(0).total_cmp(counts(1)).is_ne(), "another seed makes other files");
+    let written = |index: usize| written(&found.steps[index]);
+    assert_ne!(written(0), written(1), "another seed makes other files");
 
     let same = method(&[&one_arm[..], &[("vary", "no")]].concat());
     let found = session(&same, &mut Shelf::new(Clock::Virtual), Vec::new()).unwrap();
@@ -149,12 +153,12 @@ fn repetitions_in_virtual_time_differ_as_declared_or_there_is_one() {
 fn drawn_seeds_are_one_for_a_repetition_and_the_same_when_it_goes_on() {
     let drawn = method(&[("vary", "drawn"), ("repetitions", "2"), ("bufferings", "one")]);
     let whole = session(&drawn, &mut Shelf::new(Clock::Virtual), Vec::new()).unwrap();
-    let seeds = parameters(&whole, SEED);
-    let [first, second] = [seeds[0], seeds[2]];
-    assert_eq!(seeds, [first, first, second, second]);
-    assert!(first != second && first != Some(42.0), "{first:?}, {second:?}");
+    let drawn_seeds = seeds(&whole);
+    let [first, second] = [drawn_seeds[0], drawn_seeds[2]];
+    assert_eq!(drawn_seeds, [first, first, second, second]);
+    assert!(first != second && first != 42, "{first}, {second}");
     let resumed = session(&drawn, &mut Shelf::new(Clock::Wall), whole.steps[..1].to_vec()).unwrap();
-    assert_eq!(parameters(&resumed, SEED), seeds);
+    assert_eq!(seeds(&resumed), drawn_seeds);
 }
 
 #[test]
@@ -185,9 +189,9 @@ fn a_terse_line_counts_with_the_seed_of_its_repetition() {
     let found = session(&method, &mut Shelf::new(Clock::Virtual), Vec::new()).unwrap();
     for step in &found.steps {
         let line = method.terse_1_51(step).unwrap();
-        let written: f64 = line.split(' ').next_back().unwrap().parse().unwrap();
+        let printed: f64 = line.split(' ').next_back().unwrap().parse().unwrap();
         // A total below 1 s counts as 1 s.
-        assert!((written - step.metrics["written_bytes"]).abs() < 1.0, "{line}");
+        assert!((printed - written(step).0 as f64).abs() < 1.0, "{line}");
     }
 }
 
@@ -199,16 +203,25 @@ fn a_step_of_a_damaged_record_gives_a_terse_line_or_none() {
         step.measure(phase, 1e300);
     }
     assert!(method.terse_1_51(&step).is_some());
-    step.set(SEED, 4_294_967_296.0);
+    step.set("seed", 4_294_967_296.0);
+    assert_eq!(method.terse_1_51(&step), None);
+    step.set("seed", 42.0);
+    step.metrics.remove("deletion_s");
     assert_eq!(method.terse_1_51(&step), None);
 }
 
+/// Bytes that a step's files have.
+fn written(step: &Step) -> Bytes {
+    let PostmarkStep { phases, .. } = step.read().unwrap();
+    phases.written_bytes
+}
+
 /// A step of this arm that took so long.
-fn took(variant: &str, repetition: u32, seconds: f64) -> Step {
-    let mut step = Step::new(format!("{variant}-{repetition}"), variant);
-    step.set(REPETITION, f64::from(repetition));
-    step.measure("total_s", seconds);
-    step
+fn took(variant: &str, repetition: u64, seconds: f64) -> Step {
+    let phases = PostmarkPhasesStep { total_s: seconds, ..Default::default() };
+    let made = PostmarkMadeStep { repetition, ..Default::default() };
+    let run = PostmarkStep { phases, made: Some(made), ..Default::default() };
+    Step::of(format!("{variant}-{repetition}"), variant, &run)
 }
 
 /// The difference that these totals make, without and with discard.

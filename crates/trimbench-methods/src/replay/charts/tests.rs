@@ -1,12 +1,20 @@
 use trimbench_engine::MethodDefinition as _;
 
+use trimbench_results::{Series, Step};
+
 use super::super::Replay;
-use crate::testing::{charts, curve, find, step, with};
+use super::super::steps::{ReplayMeterStep, ReplayPassStep, ReplayWindowsStep};
+use crate::testing::{charts, curve, find};
 
 #[test]
 fn a_gain_is_the_ratio_of_both_passes_window_by_window() {
     let pass = |id: &str, y: &[f64]| {
-        with(step(id, "pass", &[("queue_depth", 32.0)], &[]), "iops-window", &[1.0, 2.0, 3.0], y)
+        let y = y.iter().copied().map(Some).collect();
+        let iops = Series::new("window", "IOPS", vec![1.0, 2.0, 3.0], y);
+        let windows = ReplayWindowsStep { iops, ..Default::default() };
+        let meter = ReplayMeterStep { windows, ..Default::default() };
+        let pass = ReplayPassStep { queue_depth: Some(32), meter, ..Default::default() };
+        Step::of(id, "pass", &pass)
     };
     let charts = charts(
         &Replay::INFO,

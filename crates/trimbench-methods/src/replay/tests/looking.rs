@@ -1,19 +1,21 @@
 //! What the look at a trace finds.
 
+use super::super::steps::{ReplayKindStep, ReplaySurveyStep};
 use super::super::survey::Survey;
 use super::*;
 use trimbench_engine::ASSUMED_RATE;
 use trimbench_engine::testing::close;
 
 /// The look's step, on a device of 8 MiB.
-fn look(records: Vec<Record>) -> Step {
+fn look(records: Vec<Record>) -> ReplaySurveyStep {
     let mut source = Listed { records, timed: true, given: false, broken: false };
-    Survey::of(&mut source, Bytes::mib(8)).expect("it can be read").step()
+    let survey = Survey::of(&mut source, Bytes::mib(8)).expect("it can be read");
+    survey.step().read().expect("it is whole")
 }
 
 #[test]
 fn commands_bytes_and_sequential_writes_are_counted() {
-    let step = look(vec![
+    let found = look(vec![
         record(5, RecordKind::Write, 0, 2),
         record(4, RecordKind::Write, 2, 1),
         record(6, RecordKind::Read, 9, 1),
@@ -22,24 +24,15 @@ fn commands_bytes_and_sequential_writes_are_counted() {
         record(9, RecordKind::Flush, 0, 0),
         record(9, RecordKind::Discard, 2_047, 9),
     ]);
-    let expected = [
-        ("write_count", 4.0),
-        ("write_bytes", 8.0 * 4_096.0),
-        ("read_count", 1.0),
-        ("trim_count", 1.0),
-        ("trim_bytes", 9.0 * 4_096.0),
-        ("flush_count", 1.0),
-        ("sequential_share", 0.5),
-        ("span_bytes", 2_056.0 * 4_096.0),
-        ("beyond_count", 1.0),
-        ("duration_s", 9e-6),
-        ("backwards_count", 1.0),
-        // The last unit of the device.
-        ("trimmed_share", 1.0 / 2_048.0),
-    ];
-    for (key, value) in expected {
-        close(step.metrics[key], value);
-    }
+    let of = |count, units: u64| ReplayKindStep { count, bytes: Bytes(units * 4_096) };
+    assert_eq!((found.write, found.read), (of(4, 8), of(1, 1)));
+    assert_eq!((found.trim, found.flush), (of(1, 9), of(1, 0)));
+    assert_eq!((found.span_bytes, found.beyond_count), (Bytes(2_056 * 4_096), 1));
+    assert_eq!(found.backwards_count, Some(1));
+    close(found.sequential_share, 0.5);
+    close(found.duration_s.unwrap(), 9e-6);
+    // The last unit of the device.
+    close(found.trimmed_share, 1.0 / 2_048.0);
 }
 
 /// What a plan with the shelf's trace takes on a device of 16 MiB.
@@ -90,5 +83,5 @@ fn space_counts_as_trimmed_until_it_is_written_again() {
     }
     let expected = held.iter().filter(|held| **held).count() as f64 / 2_048.0;
     assert!(expected > 0.05, "something is left: {expected}");
-    close(look(records).metrics["trimmed_share"], expected);
+    close(look(records).trimmed_share, expected);
 }

@@ -11,6 +11,11 @@ fn is_trim(command: &BlockCommand) -> bool {
     matches!(command, BlockCommand::Discard(_))
 }
 
+/// A pass that is kept as this step.
+fn passed(step: &Step) -> ReplayPassStep {
+    step.read().expect("it is whole")
+}
+
 /// What the toy was sent in one pass, without the fill; TRIMs take `trim` longer than 100 us.
 fn pass(set: &[(&str, &str)], trim: Nanos) -> Vec<(Nanos, BlockCommand)> {
     let mut toy = Virtual::new(Toy { slower_by_trim: trim, ..Toy::new() });
@@ -85,24 +90,25 @@ fn windows_are_the_same_part_of_the_trace_with_and_without_trims() {
     let found = found.expect("it is replayed");
     assert_eq!(keeper.kept(), ["trace", "qd1-kept", "qd1-stripped"]);
     for step in &found.steps[1..] {
-        let iops = &step.series["iops-window"];
+        let meter = passed(step).meter;
+        let iops = meter.windows.iops.unwrap();
         // 20 windows of 100 commands, of which 90 are writes: one every 100 us.
         assert_eq!(iops.y.len(), 20, "{}", step.id);
         iops.y.iter().for_each(|rate| close(rate.unwrap(), 10_000.0));
-        close(step.metrics["write_iops"], 10_000.0);
-        close(step.metrics["write_count"], 1_800.0);
+        close(meter.write_iops.unwrap(), 10_000.0);
+        assert_eq!(meter.write_count, 1_800);
     }
-    let of = |index: usize, key: &str| found.steps[index].metrics[key];
-    close(of(1, "discard_count"), 200.0);
-    close(of(2, "discard_count"), 0.0);
-    close(of(2, "stripped_trim_count"), 200.0);
+    let [kept, stripped] = [1, 2].map(|index: usize| passed(&found.steps[index]));
+    assert_eq!((kept.meter.discard_count, stripped.meter.discard_count), (200, 0));
+    assert_eq!(stripped.feed.stripped_trim_count, 200);
     close(figure(&found.figures, "gain-qd1-kept").value, 1.0);
     assert_defined(&method.metrics(), &found.figures);
 
     let of_writes = replay(&[("window-counts", "writes"), ("queue-depths", "1")]);
     let (found, _) = run(&of_writes, &mut toy, &Shelf::of(mixed()), Vec::new());
     for step in &found.expect("it is replayed").steps[1..] {
-        assert_eq!(step.series["iops-window"].y.len(), 18, "windows of 100 writes");
+        let iops = passed(step).meter.windows.iops.unwrap();
+        assert_eq!(iops.y.len(), 18, "windows of 100 writes");
     }
 }
 
@@ -133,11 +139,11 @@ fn lateness_is_measured_when_more_is_due_than_may_be_under_way() {
     let mut toy = Virtual::new(Toy::new());
     let (found, _) = run(&replay(&set), &mut toy, &Shelf::of(records), Vec::new());
     let found = found.expect("it is replayed");
-    let metrics = &found.steps[1].metrics;
-    close(metrics["held_count"], 1.0);
-    close(metrics["lateness_ms_max"], 0.1);
-    close(metrics["response_ms_max"], 0.2);
-    close(metrics["service_ms_max"], 0.1);
+    let ReplayPassStep { held_count, meter, .. } = passed(&found.steps[1]);
+    assert_eq!(held_count, Some(1));
+    close(meter.lateness.unwrap().lateness_ms_max, 0.1);
+    close(meter.response_ms_max, 0.2);
+    close(meter.service_ms_max, 0.1);
 }
 
 #[test]
@@ -151,7 +157,8 @@ fn a_pass_that_is_more_than_10_ms_late_says_so() {
         let mut toy = Virtual::new(Toy { slower_by_trim, ..Toy::new() });
         let (found, _) = run(&replay(&set), &mut toy, &Shelf::of(records.clone()), Vec::new());
         let step = &found.expect("it is replayed").steps[1];
-        close(step.metrics["lateness_ms_max"], millis as f64 + 0.1);
+        let lateness = passed(step).meter.lateness.unwrap();
+        close(lateness.lateness_ms_max, millis as f64 + 0.1);
         let said = step.caveats.iter().any(|id| id == Caveat::LateSchedule.id());
         assert_eq!(said, late, "{millis} ms");
     }
@@ -219,12 +226,12 @@ fn a_resumed_session_goes_on_with_its_next_pass_of_the_same_trace() {
 fn reads_are_stripped_unless_they_are_kept() {
     let mut records = mixed();
     records.iter_mut().step_by(3).for_each(|record| record.kind = RecordKind::Read);
-    for (reads, issued, stripped) in [("stripped", 0.0, 667.0), ("kept", 667.0, 0.0)] {
+    for (reads, issued, stripped) in [("stripped", 0, 667), ("kept", 667, 0)] {
         let set = [("reads", reads), ("passes", "kept"), ("queue-depths", "1")];
         let mut toy = Virtual::new(Toy::new());
         let shelf = Shelf::of(records.clone());
         let found = run(&replay(&set), &mut toy, &shelf, Vec::new()).0.expect("it is replayed");
-        close(found.steps[1].metrics["read_count"], issued);
-        close(found.steps[1].metrics["stripped_read_count"], stripped);
+        let ReplayPassStep { meter, feed, .. } = passed(&found.steps[1]);
+        assert_eq!((meter.read_count, feed.stripped_read_count), (issued, stripped));
     }
 }

@@ -91,7 +91,8 @@ fn trims_of_the_generated_trace_lower_the_write_amplification() {
         assert!(value(&format!("gain-max-{depth}-kept")) > value(&format!("gain-{depth}-kept")));
     }
     let step = found.steps.iter().find(|step| step.id == "qd32-kept").unwrap();
-    let curve = &step.series["write-amplification-window"].y;
+    let pass: ReplayPassStep = step.read().unwrap();
+    let curve = pass.meter.windows.write_amplification.unwrap().y;
     assert!(curve.iter().all(|ratio| ratio.is_some_and(|ratio| ratio >= 1.0)), "{curve:?}");
     assert!(figure(&found.figures, "gain-qd32-kept").headline);
 }

@@ -1,12 +1,16 @@
+use trimbench_results::{Harm, StepTable as _};
+
+use super::super::steps::TrimEdgesStep;
 use super::*;
 
-fn step(id: &str, promise: TrimPromise, metrics: &[(&str, f64)]) -> Step {
-    let mut step = Step::new(id, "trim");
-    step.set("promise_code", code(promise));
-    for (key, value) in metrics {
-        step.measure(key, *value);
-    }
-    step
+fn step(id: &str, promise: TrimPromise, blocks: TrimBlocksStep) -> Step {
+    let case = TrimIntegrityStep { promise_code: code(promise), blocks, ..Default::default() };
+    Step::of(id, "trim", &case)
+}
+
+/// So many untrimmed blocks, and nothing else.
+fn neighbours(count: u64) -> TrimBlocksStep {
+    TrimBlocksStep { neighbour_blocks: count, ..Default::default() }
 }
 
 fn verdict(figures: &[Figure], id: &str) -> String {
@@ -17,28 +21,35 @@ fn verdict(figures: &[Figure], id: &str) -> String {
 #[test]
 fn codes_stand_for_their_promises() {
     for (number, promise) in CODES.iter().enumerate() {
-        assert!((code(*promise) - number as f64).abs() < f64::EPSILON);
-        let metrics = [("trimmed_blocks", 1.0)];
-        assert_eq!(Totals::of(&[step("a", *promise, &metrics)]).promise, *promise);
+        assert_eq!(code(*promise), number as u64);
+        let step = step("a", *promise, neighbours(1));
+        assert_eq!(Totals::of(&[StepOf::read(&step).unwrap()]).promise, *promise);
+    }
+}
+
+#[test]
+fn every_harm_is_a_count_of_the_steps() {
+    let rows = TrimIntegrityStep::rows("");
+    for harm in Harm::ALL {
+        assert!(rows.iter().any(|row| row.key == harm.key() && row.always), "{harm:?}");
     }
 }
 
 #[test]
 fn figures_are_sums_over_all_cases() {
-    let metrics = [
-        ("neighbour_blocks", 100.0),
-        ("trimmed_blocks", 12.0),
-        ("whole_blocks", 10.0),
-        ("whole_blocks_zeroes", 6.0),
-        ("whole_blocks_old_data", 3.0),
-        ("whole_blocks_stale_data", 1.0),
-        ("edge_blocks", 2.0),
-        ("edge_blocks_old_data", 1.0),
-    ];
+    let blocks = TrimBlocksStep {
+        trimmed_blocks: 12,
+        whole_blocks: 10,
+        whole_blocks_zeroes: 6,
+        whole_blocks_old_data: 3,
+        whole_blocks_stale_data: 1,
+        edges: Some(TrimEdgesStep { edge_blocks: 2, edge_blocks_old_data: 1 }),
+        ..neighbours(100)
+    };
     let steps = [
-        step("a", TrimPromise::Nothing, &metrics),
-        step("b", TrimPromise::Nothing, &metrics),
-        step("c", TrimPromise::Nothing, &[("neighbour_blocks", 50.0)]),
+        step("a", TrimPromise::Nothing, blocks),
+        step("b", TrimPromise::Nothing, blocks),
+        step("c", TrimPromise::Nothing, neighbours(50)),
     ];
     let figures = analyse(&steps);
     let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
@@ -58,7 +69,7 @@ fn figures_are_sums_over_all_cases() {
 
 #[test]
 fn shares_of_nothing_are_absent() {
-    let figures = analyse(&[step("share-0%", TrimPromise::Zeroes, &[("neighbour_blocks", 9.0)])]);
+    let figures = analyse(&[step("share-0%", TrimPromise::Zeroes, neighbours(9))]);
     assert!(!figures.iter().any(|figure| figure.id.ends_with("-share")));
     assert_eq!(verdict(&figures, "promise-violations"), "nothing was trimmed");
     assert_eq!(verdict(&figures, "neighbour-blocks-lost"), "intact");
@@ -67,20 +78,25 @@ fn shares_of_nothing_are_absent() {
 
 #[test]
 fn a_loss_names_its_first_place_and_how_often_it_came() {
-    let lost = |id, count, lba| {
-        let metrics = [
-            ("neighbour_blocks", 100.0),
-            ("neighbour_blocks_lost", count),
-            ("lost_lba_first", lba),
-        ];
-        step(id, TrimPromise::Zeroes, &metrics)
+    let lost = |id, neighbour_blocks_lost, lba| {
+        let lost_lba_first = Some(lba);
+        let blocks = TrimBlocksStep { neighbour_blocks_lost, lost_lba_first, ..neighbours(100) };
+        step(id, TrimPromise::Zeroes, blocks)
     };
-    let whole = step("whole", TrimPromise::Zeroes, &[("neighbour_blocks", 100.0)]);
-    let mut steps = vec![whole, lost("a", 3.0, 17.0)];
+    let whole = step("whole", TrimPromise::Zeroes, neighbours(100));
+    let mut steps = vec![whole, lost("a", 3, 17)];
     let text = "data lost that was not trimmed: first in `a` at LBA 17";
     assert_eq!(verdict(&analyse(&steps), "neighbour-blocks-lost"), text);
-    steps.push(lost("b", 1.0, 5.0));
+    steps.push(lost("b", 1, 5));
     let text = format!("{text} and in 1 other case");
     assert_eq!(verdict(&analyse(&steps), "neighbour-blocks-lost"), text);
     assert!((analyse(&steps)[0].value - 4.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_loss_of_which_the_record_does_not_say_where_is_counted_and_not_judged() {
+    let blocks = TrimBlocksStep { neighbour_blocks_lost: 2, ..neighbours(100) };
+    let lost = &analyse(&[step("a", TrimPromise::Zeroes, blocks)])[0];
+    assert!((lost.value - 2.0).abs() < 1e-9);
+    assert_eq!(lost.verdict, None);
 }
