@@ -45,7 +45,7 @@
 use std::ops::Deref;
 
 use trimbench_core::Bytes;
-use trimbench_core::units::rounded;
+use trimbench_core::units::{narrow, rounded};
 
 use crate::histogram::LatencyHistogram;
 use crate::record::{Series, Step};
@@ -234,9 +234,12 @@ impl StepField for Series {
     }
 }
 
-/// Numbers that a double holds exactly, up to 2^53.
+/// The whole numbers that a double holds exactly, from 0 on.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// Counts. What a damaged record has instead of one is not read.
 macro_rules! number_field {
-    ($($type:ty, $to:expr, $from:expr;)+) => { $(
+    ($($type:ty, $max:expr, $to:expr, $from:expr;)+) => { $(
         impl StepField for $type {
             const ALWAYS: bool = true;
 
@@ -246,18 +249,19 @@ macro_rules! number_field {
             }
 
             fn read(place: StepPlace, key: &str, step: &Step) -> Option<Self> {
-                let from: fn(f64) -> $type = $from;
-                f64::read(place, key, step).map(from)
+                let from: fn(u64) -> $type = $from;
+                let count = f64::read(place, key, step)?;
+                (0.0..=$max).contains(&count).then(|| from(rounded(count)))
             }
         }
     )+ };
 }
 
 number_field! {
-    u64, |count| count as f64, rounded;
-    u32, f64::from, |count| trimbench_core::units::narrow(rounded(count));
-    Bytes, |bytes| bytes.0 as f64, |bytes| Bytes(rounded(bytes));
-    bool, |is| f64::from(u8::from(is)), |is| is > 0.5;
+    u64, EXACT_MAX, |count| count as f64, |count| count;
+    u32, f64::from(u32::MAX), f64::from, narrow;
+    Bytes, EXACT_MAX, |bytes| bytes.0 as f64, Bytes;
+    bool, 1.0, |is| f64::from(u8::from(is)), |is| is == 1;
 }
 
 /// The unit in a key, `what_unit_qualifier`; empty for a plain number.

@@ -70,6 +70,15 @@ fn a_number_that_is_not_finite_is_not_stored() {
 }
 
 #[test]
+fn what_is_no_count_is_not_read_as_one() {
+    for damaged in [-1.0, 4_294_967_296.0, 1e300] {
+        let mut step = Step::of("a", "row", &row());
+        step.metrics.insert("count".to_owned(), damaged);
+        assert_eq!(step.read::<Row>().unwrap().count, None, "{damaged}");
+    }
+}
+
+#[test]
 fn rows_say_where_a_value_stands_and_whether_it_is_always_there() {
     let rows = Row::rows("");
     let shown = |key: &str| {
