@@ -10,12 +10,16 @@ mod charts;
 mod metrics;
 mod options;
 mod session;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod watch;
 
 pub use analysis::analyse;
 pub use options::{LatencyUnderLoad, OfferedRate};
+pub use steps::{
+    GrowthStep, OfferedRateStep, ResponseStep, ResponseTimesStep, ServedStep, SustainedStep,
+};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

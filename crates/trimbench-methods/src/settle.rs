@@ -11,12 +11,14 @@ mod charts;
 mod metrics;
 mod options;
 mod session;
+mod steps;
 #[cfg(test)]
 mod tests;
 
 pub use analysis::analyse;
 pub use options::{Reference, Settle};
 pub use session::{Point, SettlePlan};
+pub use steps::{SettleIdleStep, SettlePaceStep, SettlePointStep};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

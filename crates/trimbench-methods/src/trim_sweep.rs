@@ -13,12 +13,16 @@ mod options;
 mod plan;
 mod row;
 mod session;
+mod steps;
 #[cfg(test)]
 mod tests;
 
 pub use analysis::analyse;
 pub use options::TrimSweep;
 pub use plan::{Row, SweepKind, TrimSweepPlan};
+pub use steps::{
+    LoadAloneStep, PercentilesStep, SweepLoadStep, TrimLatencyStep, TrimRowStep, TrimRowTimesStep,
+};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

@@ -1,14 +1,19 @@
 //! The curve of each session: response times over the offered rate. That of all targets, and where
 //! there were TRIMs, the p99 over rate and TRIM rate.
 
-use trimbench_results::Step;
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
 
 use super::session::RATE;
+use super::steps::{OfferedRateStep, ResponseStep};
 use super::watch::Class;
 
 const CLASSES: [Class; 2] = [Class::Read, Class::Write];
-const PERCENTILES: [(&str, u8); 3] = [("p50", 0), ("p99", 1), ("p99.9", 2)];
+const PERCENTILES: [(&str, Percentile, u8); 3] =
+    [("p50", |it| it.percentiles.p50, 0), ("p99", P99, 1), ("p99.9", |it| it.percentiles.p99_9, 2)];
+const P99: Percentile = |it| it.percentiles.p99;
+
+/// A percentile of the response times of a class, in seconds.
+type Percentile = fn(&ResponseStep) -> Option<f64>;
 
 pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
     let all = CLASSES.map(|class| targets(class, sessions));
@@ -19,14 +24,14 @@ pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
     all.into_iter().chain(own).collect()
 }
 
-/// TRIMs a second of a step, and of the others of its session.
-fn trim_rate(step: &Step) -> f64 {
-    step.parameter("trims_per_s").unwrap_or(0.0)
+fn rates(session: &LabelledSession<'_>) -> impl Iterator<Item = OfferedRateStep> {
+    session.steps_of(RATE).filter_map(|step| step.read().ok())
 }
 
-fn trim_rates(session: &LabelledSession<'_>) -> Vec<f64> {
-    let mut rates: Vec<f64> = session.steps_of(RATE).map(trim_rate).collect();
-    rates.sort_by(f64::total_cmp);
+/// TRIMs a second beside the rates of a session.
+fn trim_rates(session: &LabelledSession<'_>) -> Vec<u64> {
+    let mut rates: Vec<u64> = rates(session).map(|rate| rate.trims_per_s).collect();
+    rates.sort_unstable();
     rates.dedup();
     rates
 }
@@ -35,15 +40,14 @@ fn trim_rates(session: &LabelledSession<'_>) -> Vec<f64> {
 fn curve(
     name: String,
     session: &LabelledSession<'_>,
-    (class, percentile): (Class, &str),
-    trims: f64,
+    (class, percentile): (Class, Percentile),
+    trims: u64,
 ) -> ChartSeries {
-    let mut points: Vec<(f64, Option<f64>)> = session
-        .steps_of(RATE)
-        .filter(|step| trim_rate(step).total_cmp(&trims).is_eq())
-        .filter_map(|step| {
-            let response = step.metric(&class.key(percentile)).map(|seconds| seconds * 1e3);
-            Some((step.parameter("offered_per_s")?, response.filter(|value| *value > 0.0)))
+    let mut points: Vec<(f64, Option<f64>)> = rates(session)
+        .filter(|rate| rate.trims_per_s == trims)
+        .map(|rate| {
+            let response = rate.responses(class).and_then(percentile).map(|seconds| seconds * 1e3);
+            (rate.offered_per_s, response.filter(|value| *value > 0.0))
         })
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -68,8 +72,8 @@ fn curves(session: &LabelledSession<'_>) -> Chart {
     for class in CLASSES {
         let plural = class.plural();
         let first = format!("{plural}, p50");
-        for (percentile, dash) in PERCENTILES {
-            let name = format!("{plural}, {percentile}");
+        for (label, percentile, dash) in PERCENTILES {
+            let name = format!("{plural}, {label}");
             let like = (name != first).then(|| first.clone());
             let curve = curve(name, session, (class, percentile), trims);
             chart.curve(ChartSeries { dash, like, ..curve });
@@ -91,7 +95,7 @@ fn targets(class: Class, sessions: &[LabelledSession<'_>]) -> Chart {
     chart.describe("A curve for each target, up to the last rate that it kept up with.");
     for session in sessions {
         if let Some(&trims) = trim_rates(session).first() {
-            chart.curve(curve(session.label.clone(), session, (class, "p99"), trims));
+            chart.curve(curve(session.label.clone(), session, (class, P99), trims));
         }
     }
     chart
@@ -109,7 +113,7 @@ fn beside_trims(class: Class, session: &LabelledSession<'_>) -> Chart {
     );
     let rates = trim_rates(session);
     for trims in rates.iter().filter(|_| rates.len() > 1) {
-        chart.curve(curve(format!("{trims} TRIMs/s"), session, (class, "p99"), *trims));
+        chart.curve(curve(format!("{trims} TRIMs/s"), session, (class, P99), *trims));
     }
     chart
 }

@@ -8,7 +8,8 @@ use trimbench_results::number::count;
 use super::analysis::{is_good, is_steady};
 use super::metrics::{RatePoint, points};
 use super::options::LatencyUnderLoad;
-use super::watch::{Limited, SeenRate, TrimStream};
+use super::steps::{OfferedRateStep, ResponseTimesStep, SustainedStep};
+use super::watch::{Class, Limited, SeenRate, TrimStream};
 use trimbench_engine::settings::whole;
 use trimbench_engine::{
     ASSUMED_RATE, Arrivals, Criterion, Demand, DeviceArea, DeviceRunner, Load, LoadLength,
@@ -127,7 +128,7 @@ impl Loaded<'_, '_> {
                     self.phases.keep(step)?;
                 }
                 let step = self.phases.session.step(&point.id()).expect("it was kept");
-                if step.metric("kept_up").is_none_or(|kept| kept < 0.5) {
+                if !step.read::<OfferedRateStep>().is_ok_and(|rate| rate.kept_up) {
                     break;
                 }
             }
@@ -144,22 +145,21 @@ impl Loaded<'_, '_> {
     /// is, or where all were tried.
     fn to_confirm(&self, trim_rate: u64) -> Option<RatePoint> {
         self.method.confirm_time?;
-        let step = |id: String| self.phases.session.step(&id);
-        let offered = |step: &Step| step.parameter("offered_per_s").unwrap_or(0.0);
+        let rate = |id: String| self.phases.session.step(&id)?.read::<OfferedRateStep>().ok();
         let of_curve = points(self.method).filter(|point| point.trim_rate == trim_rate);
-        let mut rates: Vec<(RatePoint, &Step)> =
-            of_curve.filter_map(|point| Some((point, step(point.id())?))).collect();
-        rates.sort_by(|a, b| offered(a.1).total_cmp(&offered(b.1)));
-        let good = rates.iter().take_while(|(_, step)| is_good(self.method, step)).count();
-        let confirmed = |point: &RatePoint| step(point.confirmation());
+        let mut rates: Vec<(RatePoint, OfferedRateStep)> =
+            of_curve.filter_map(|point| Some((point, rate(point.id())?))).collect();
+        rates.sort_by(|a, b| a.1.offered_per_s.total_cmp(&b.1.offered_per_s));
+        let good = rates.iter().take_while(|(_, rate)| is_good(self.method, rate)).count();
+        let confirmed = |point: &RatePoint| rate(point.confirmation());
         let mut downwards = rates[..good]
             .iter()
             .rev()
-            .filter(|(_, step)| is_steady(self.method, step))
+            .filter(|(_, rate)| is_steady(self.method, rate))
             .map(|it| it.0);
         downwards
-            .find(|point| confirmed(point).is_none_or(|step| is_steady(self.method, step)))
-            .filter(|point| confirmed(point).is_none())
+            .find(|point| confirmed(point).is_none_or(|rate| is_steady(self.method, &rate)))
+            .filter(|point| !self.phases.session.is_done(&point.confirmation()))
     }
 
     /// Whether a resume has nothing left to measure.
@@ -186,8 +186,9 @@ impl Loaded<'_, '_> {
             left = left.saturating_sub(span);
         }
         phases.runner.flush("flush")?;
-        let known = phases.session.step(SUSTAINED).cloned();
-        let rounds = known.as_ref().and_then(|step| step.parameter("rounds")).map(rounded);
+        let known = phases.session.step(SUSTAINED);
+        let known = known.and_then(|step| step.read::<SustainedStep>().ok());
+        let rounds = known.map(|known| known.rounds);
         let (bytes, time) = (method.round(self.used), Nanos::ZERO);
         let load = Load {
             span: self.used,
@@ -208,14 +209,13 @@ impl Loaded<'_, '_> {
                 break;
             }
         }
-        if let Some(known) = known.and_then(|step| step.metric("iops")) {
-            return Ok(known);
+        if let Some(known) = known {
+            return Ok(known.iops);
         }
-        let mut step = Step::new(SUSTAINED, SUSTAINED);
         let window = &iops[iops.len().saturating_sub(Criterion::PTS.window)..];
         let mean = window.iter().sum::<f64>() / window.len().max(1) as f64;
-        step.set("rounds", iops.len() as f64);
-        step.measure("iops", mean);
+        let sustained = SustainedStep { rounds: iops.len() as u64, iops: mean };
+        let mut step = Step::of(SUSTAINED, SUSTAINED, &sustained);
         step.caveat((!is_steady).then_some(Caveat::NoSteadyState));
         self.phases.keep(step)?;
         Ok(mean)
@@ -267,23 +267,26 @@ impl Loaded<'_, '_> {
         let phase = phases.run(&id, &mut streams, &mut seen)?;
         let keeps_up = !streams.has_overflowed && seen.keeps_up(all, method.places.is_some());
         let mut step = Step::new(id, kind);
-        step.set("offered_per_s", all);
-        step.set("offered_reads_per_s", self.reads_of(per_second));
-        step.set("trims_per_s", point.trim_rate as f64);
-        if point.trim_rate > 0 {
-            step.set("trim_bytes", self.chunk.0 as f64);
-        }
-        step.measure("kept_up", f64::from(u8::from(keeps_up)));
         phase.store(&mut step);
+        let served = step.read().expect("a phase notes all of it");
         // What a drive that lags behind made wait says how long the rate lasted, and nothing else.
+        step.metrics.clear();
         step.histograms.clear();
-        step.metrics.remove("latency_ns_max");
-        if keeps_up {
-            step.measure("achieved_per_s", seen.achieved());
-            seen.store(&mut step);
-        } else if let Some(served) = phase.rate() {
-            step.measure("achieved_per_s", served);
-        }
+        let [read, write, trim] =
+            Class::ALL.map(|class| keeps_up.then(|| seen.responses(class)).flatten().unzip());
+        step.store(&OfferedRateStep {
+            offered_per_s: all,
+            offered_reads_per_s: self.reads_of(per_second),
+            trims_per_s: point.trim_rate,
+            trim_bytes: (point.trim_rate > 0).then_some(self.chunk),
+            kept_up: keeps_up,
+            achieved_per_s: if keeps_up { Some(seen.achieved()) } else { phase.rate() },
+            served,
+            read: read.0,
+            write: write.0,
+            trim: trim.0,
+        });
+        step.store(&ResponseTimesStep { read: read.1, write: write.1, trim: trim.1 });
         Ok(step)
     }
 

@@ -2,7 +2,8 @@ use trimbench_core::{BlockCommand, Bytes, Caveat, Nanos, Ppm, Support, Virtual};
 use trimbench_results::{Chart, LatencyHistogram, Step};
 
 use super::*;
-use crate::testing::{charts, curve, find, step};
+use crate::testing::{charts, curve, find};
+use crate::trim_sweep::PercentilesStep;
 use trimbench_engine::testing::{
     KeptSteps, Toy, assert_defined, emulated, figure, resume, run, settings, small_tlc,
 };
@@ -26,8 +27,33 @@ fn drive() -> trimbench_engine::testing::Emulated {
     emulated(small_tlc(Bytes::mib(64), Ppm(125_000)))
 }
 
-fn rates(steps: &[Step]) -> Vec<&Step> {
-    steps.iter().filter(|step| step.kind == "rate").collect()
+fn rates(steps: &[Step]) -> Vec<OfferedRateStep> {
+    let rates = steps.iter().filter(|step| step.kind == "rate");
+    rates.map(|step| step.read().unwrap()).collect()
+}
+
+/// The step of a rate that was kept up with, with these reads and writes.
+fn rate(
+    id: &str,
+    kind: &str,
+    offered_per_s: f64,
+    [read, write]: [Option<ResponseStep>; 2],
+) -> Step {
+    let kept_up = true;
+    Step::of(
+        id,
+        kind,
+        &OfferedRateStep { offered_per_s, kept_up, read, write, ..OfferedRateStep::default() },
+    )
+}
+
+fn with_p99(p99: f64) -> ResponseStep {
+    let percentiles = PercentilesStep { p99: Some(p99), ..PercentilesStep::default() };
+    ResponseStep { percentiles, ..ResponseStep::default() }
+}
+
+fn sustained(rounds: u64, iops: f64) -> Step {
+    Step::of("sustained", "sustained", &SustainedStep { rounds, iops })
 }
 
 #[test]
@@ -35,17 +61,18 @@ fn a_curve_ends_at_the_first_rate_that_the_drive_does_not_keep_up_with() {
     let set = method(&[("rates", "10%,50%,150%,190%")]);
     let found = run(&set, &mut drive(), &mut KeptSteps::default()).unwrap();
     let rates = rates(&found.steps);
-    let kept: Vec<f64> = rates.iter().map(|step| step.metrics["kept_up"]).collect();
-    assert_eq!(kept, [1.0, 1.0, 0.0], "190 % is not tried");
-    for step in &rates[..2] {
-        let (offered, achieved) =
-            (step.parameters["offered_per_s"], step.metrics["achieved_per_s"]);
+    let kept: Vec<bool> = rates.iter().map(|rate| rate.kept_up).collect();
+    assert_eq!(kept, [true, true, false], "190 % is not tried");
+    for rate in &rates[..2] {
+        let (offered, achieved) = (rate.offered_per_s, rate.achieved_per_s.unwrap());
         assert!((achieved / offered - 1.0).abs() < 0.05, "{achieved} of {offered}");
-        let [p50, p99, max] = ["p50", "p99", "max"].map(|it| step.metrics[&Class::Read.key(it)]);
-        assert!(0.0 < p50 && p50 <= p99 && p99 <= max);
+        let read = rate.read.unwrap();
+        let (p50, p99) = (read.percentiles.p50.unwrap(), read.percentiles.p99.unwrap());
+        assert!(0.0 < p50 && p50 <= p99 && p99 <= read.max);
     }
-    let last = rates[2];
-    assert!(last.histograms.is_empty() && !last.metrics.keys().any(|key| key.contains("response")));
+    let last = found.steps.iter().rfind(|step| step.kind == "rate").unwrap();
+    let is_time = |key: &String| key.contains("response") || key.contains("latency");
+    assert!(last.histograms.is_empty() && !last.metrics.keys().any(is_time));
     let sustained = figure(&found.figures, "sustained").value;
     let served = figure(&found.figures, "at-150-percent-achieved").value;
     assert!((served / sustained - 1.0).abs() < 0.2, "{served} of {sustained}");
@@ -55,29 +82,29 @@ fn a_curve_ends_at_the_first_rate_that_the_drive_does_not_keep_up_with() {
     assert_defined(&set.metrics(), &found.figures);
 }
 
-use super::watch::{Class, growth};
+use super::watch::growth;
 
 #[test]
 fn the_headline_keeps_its_response_time() {
-    let rate = |id: &str, offered: f64, kept: f64, p99: f64| {
-        let (read, write) = (Class::Read.key("p99"), Class::Write.key("max"));
-        let metrics = [("kept_up", kept), (read.as_str(), p99), (write.as_str(), 1e-3)];
-        step(id, "rate", &[("offered_per_s", offered)], &metrics)
+    let rate = |id: &str, offered: f64, p99: f64, longest: f64| {
+        let write = ResponseStep { max: longest, ..ResponseStep::default() };
+        rate(id, "rate", offered, [Some(with_p99(p99)), Some(write)])
     };
     let set = method(&[("rates", "1000,2000,3000,4000"), ("keep", "5ms")]);
     let mut steps = vec![
-        rate("rate-1000-per-s", 1e3, 1.0, 1e-3),
-        rate("rate-2000-per-s", 2e3, 1.0, 5e-3),
-        rate("rate-3000-per-s", 3e3, 1.0, 6e-3),
-        rate("rate-4000-per-s", 4e3, 1.0, 1e-3),
+        rate("rate-1000-per-s", 1e3, 1e-3, 1e-3),
+        rate("rate-2000-per-s", 2e3, 5e-3, 1e-3),
+        rate("rate-3000-per-s", 3e3, 6e-3, 1e-3),
+        rate("rate-4000-per-s", 4e3, 1e-3, 1e-3),
     ];
     let value = |steps: &[Step]| figure(&analyse(&set, steps).figures, "rate-kept").value;
     assert!((value(&steps) - 2e3).abs() < 0.5, "above a rate that keeps it not there is none");
-    steps[2] = rate("rate-3000-per-s", 3e3, 1.0, 4e-3);
+    steps[2] = rate("rate-3000-per-s", 3e3, 4e-3, 1e-3);
     assert!((value(&steps) - 4e3).abs() < 0.5);
-    steps[1] = rate("rate-2000-per-s", 2e3, 0.0, 1e-3);
+    let behind = OfferedRateStep { kept_up: false, ..steps[1].read().unwrap() };
+    steps[1].store(&behind);
     assert!((value(&steps) - 1e3).abs() < 0.5, "not kept up with");
-    steps[0].metrics.insert(Class::Write.key("max"), 1.0);
+    steps[0] = rate("rate-1000-per-s", 1e3, 1e-3, 1.0);
     assert!(value(&steps).abs() < 0.5, "the longest counts where there are few");
 }
 
@@ -106,30 +133,30 @@ fn a_p99_grows_that_is_higher_in_the_second_half_beyond_the_noise_of_the_parts()
 
 #[test]
 fn a_rate_is_confirmed_from_the_highest_down() {
-    let rate = |id: &str, kind: &str, offered: f64, grows: f64| {
-        let (p99, key) = (Class::Read.key("p99"), Class::Read.key("p99_grows"));
-        let metrics = [("kept_up", 1.0), (p99.as_str(), 1e-3), (key.as_str(), grows)];
-        step(id, kind, &[("offered_per_s", offered)], &metrics)
+    let rate = |id: &str, kind: &str, offered: f64, grows: bool| {
+        let growth = Some(GrowthStep { grows, ..GrowthStep::default() });
+        let read = ResponseStep { growth, ..with_p99(1e-3) };
+        rate(id, kind, offered, [Some(read), None])
     };
     let set = method(&[("rates", "1000,2000,3000"), ("confirm-time", "3s")]);
     let mut steps = vec![
-        rate("rate-1000-per-s", "rate", 1e3, 0.0),
-        rate("rate-2000-per-s", "rate", 2e3, 0.0),
-        rate("rate-3000-per-s", "rate", 3e3, 1.0),
-        step("sustained", "sustained", &[], &[("iops", 4e3)]),
+        rate("rate-1000-per-s", "rate", 1e3, false),
+        rate("rate-2000-per-s", "rate", 2e3, false),
+        rate("rate-3000-per-s", "rate", 3e3, true),
+        sustained(5, 4e3),
     ];
     let headline = |steps: &[Step]| figure(&analyse(&set, steps).figures, "rate-kept").clone();
     assert!((headline(&steps).value - 2e3).abs() < 0.5, "its p99 grows at 3000");
-    steps[0] = rate("rate-1000-per-s", "rate", 1e3, 1.0);
+    steps[0] = rate("rate-1000-per-s", "rate", 1e3, true);
     assert!((headline(&steps).value - 2e3).abs() < 0.5, "chance: it does not at a higher rate");
-    steps.push(rate("confirm-2000-per-s", "confirm", 2e3, 1.0));
-    steps.push(rate("confirm-1000-per-s", "confirm", 1e3, 0.0));
+    steps.push(rate("confirm-2000-per-s", "confirm", 2e3, true));
+    steps.push(rate("confirm-1000-per-s", "confirm", 1e3, false));
     let found = headline(&steps);
     assert!((found.value - 1e3).abs() < 0.5, "in the longer run it grows at 2000, too");
     let words = "25 % of the 4,000 a second that the drive sustains";
     assert_eq!(found.words().as_deref(), Some(words));
     steps.pop();
-    steps.push(rate("confirm-1000-per-s", "confirm", 1e3, 1.0));
+    steps.push(rate("confirm-1000-per-s", "confirm", 1e3, true));
     assert!(headline(&steps).value.abs() < 0.5);
 }
 
@@ -157,10 +184,9 @@ fn reads_and_writes_arrive_as_often_as_offered() {
     let set = method(&[("rates", "2000"), ("read-share", "25%"), ("reads", "1000")]);
     let mut toy = Virtual::new(Toy::new());
     let found = run(&set, &mut toy, &mut KeptSteps::default()).unwrap();
-    let step = rates(&found.steps)[0];
-    let counted = |class: Class| step.metrics[&format!("{}_count", class.id())];
-    let (reads, writes) = (counted(Class::Read), counted(Class::Write));
-    assert!((step.parameters["offered_reads_per_s"] - 1_500.0).abs() < 0.5);
+    let rate = rates(&found.steps)[0];
+    let [reads, writes] = [rate.read, rate.write].map(|class| class.unwrap().count as f64);
+    assert!((rate.offered_reads_per_s - 1_500.0).abs() < 0.5);
     // Five standard deviations of a Poisson count.
     assert!((reads - 1_500.0).abs() < 5.0 * 1_500_f64.sqrt(), "{reads}");
     assert!((writes - 1_500.0).abs() < 5.0 * 1_500_f64.sqrt(), "{writes}");
@@ -171,7 +197,8 @@ fn trims_discard_what_was_written_and_reads_and_writes_stay_away_from_it() {
     let set = method(&[("rates", "20%"), ("trim-rate", "0,20"), ("trim-chunk", "64KiB")]);
     let mut toy = Virtual::new(Toy::new());
     let found = run(&set, &mut toy, &mut KeptSteps::default()).unwrap();
-    let ids: Vec<&str> = rates(&found.steps).iter().map(|step| step.id.as_str()).collect();
+    let steps = found.steps.iter().filter(|step| step.kind == "rate");
+    let ids: Vec<&str> = steps.map(|step| step.id.as_str()).collect();
     assert_eq!(ids, ["rate-20-percent", "rate-20-percent-trim-20"]);
     assert!(figure(&found.figures, "at-20-percent-trim-max-trim-20").value > 0.0);
     assert!(figure(&found.figures, "rate-kept-trim-20").value > 0.0);
@@ -210,8 +237,8 @@ fn trims_discard_what_was_written_and_reads_and_writes_stay_away_from_it() {
 fn a_limit_on_what_is_outstanding_hides_an_overload_but_not_that_there_is_one() {
     let set = [("rates", "50%,140%"), ("places", "8"), ("accesses-max", "none")];
     let found = run(&method(&set), &mut drive(), &mut KeptSteps::default()).unwrap();
-    let kept: Vec<f64> = rates(&found.steps).iter().map(|it| it.metrics["kept_up"]).collect();
-    assert_eq!(kept, [1.0, 0.0]);
+    let kept: Vec<bool> = rates(&found.steps).iter().map(|rate| rate.kept_up).collect();
+    assert_eq!(kept, [true, false]);
 }
 
 #[test]
@@ -274,7 +301,7 @@ fn a_part_of_the_drive_and_a_drive_that_is_not_steady_are_caveats() {
     let found = run(&set, &mut Virtual::new(Toy::new()), &mut KeptSteps::default()).unwrap();
     assert_eq!(found.caveats, [Caveat::PartOfDrive]);
     let steps = [{
-        let mut step = step("sustained", "sustained", &[("rounds", 25.0)], &[("iops", 1e3)]);
+        let mut step = sustained(25, 1e3);
         step.caveat(Caveat::NoSteadyState);
         step
     }];
@@ -284,16 +311,17 @@ fn a_part_of_the_drive_and_a_drive_that_is_not_steady_are_caveats() {
 
 #[test]
 fn a_chart_has_a_curve_for_each_percentile_and_one_for_each_rate_of_trims() {
-    let rate = |id: &str, offered: f64, trims: f64| {
-        let keys = ["p50", "p99", "p99.9"].map(|it| Class::Read.key(it));
-        let metrics: Vec<(&str, f64)> =
-            keys.iter().map(|key| (key.as_str(), offered / 1e6)).collect();
-        step(id, "rate", &[("offered_per_s", offered), ("trims_per_s", trims)], &metrics)
+    let rate = |id: &str, offered_per_s: f64, trims_per_s: u64| {
+        let [p50, p99, p99_9] = [Some(offered_per_s / 1e6); 3];
+        let percentiles = PercentilesStep { p50, p99, p99_9, ..PercentilesStep::default() };
+        let read = Some(ResponseStep { percentiles, ..ResponseStep::default() });
+        let rate = OfferedRateStep { offered_per_s, trims_per_s, read, ..Default::default() };
+        Step::of(id, "rate", &rate)
     };
     let steps = vec![
-        rate("rate-1000-per-s", 1e3, 0.0),
-        rate("rate-2000-per-s", 2e3, 0.0),
-        rate("rate-1000-per-s-trim-5", 1e3, 5.0),
+        rate("rate-1000-per-s", 1e3, 0),
+        rate("rate-2000-per-s", 2e3, 0),
+        rate("rate-1000-per-s-trim-5", 1e3, 5),
     ];
     let all = charts(&LatencyUnderLoad::INFO, steps.clone(), &[("sustained", 2_500.0, None)]);
     let reads = curve(find(&all, "curve"), "reads, p99");

@@ -13,7 +13,10 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{BlockCommand, Instant, LbaRange, Nanos, Next, Workload};
 use trimbench_engine::{Observer, Sample, Several, Streams};
-use trimbench_results::{LatencyHistogram, Quantile, Step, statistics};
+use trimbench_results::{LatencyHistogram, Quantile, statistics};
+
+use super::steps::{GrowthStep, ResponseStep};
+use crate::trim_sweep::PercentilesStep;
 
 /// The last accesses of what counts: those of a fifth of it.
 const LATE: u64 = 5;
@@ -47,16 +50,6 @@ impl Class {
             Self::Write => "writes",
             Self::Trim => "TRIMs",
         }
-    }
-
-    /// The key of one of its metrics in a step: `read_response_s_p99`.
-    pub(super) fn key(self, what: &str) -> String {
-        format!("{}_response_s_{}", self.id(), what.replace('.', "_"))
-    }
-
-    /// The name of its histogram in a step.
-    pub(super) fn histogram(self) -> String {
-        format!("{}-response-time", self.id())
     }
 }
 
@@ -227,31 +220,18 @@ impl SeenRate {
         waits.fold(0.0, f64::max) <= Nanos(self.length.0 / WAIT).seconds()
     }
 
-    /// Notes the response times.
-    pub(super) fn store(&self, step: &mut Step) {
-        for class in Class::ALL {
-            let seen = &self.classes[class as usize];
-            let (responses, longest) = (merged(&seen.responses), seen.longest);
-            if responses.count() == 0 {
-                continue;
-            }
-            if let Some(Growth { first, second, grows }) = growth(&seen.responses) {
-                step.measure(&class.key("p99_first_half"), first.seconds());
-                step.measure(&class.key("p99_second_half"), second.seconds());
-                step.measure(&class.key("p99_grows"), f64::from(u8::from(grows)));
-            }
-            step.measure(&format!("{}_count", class.id()), responses.count() as f64);
-            for quantile in Quantile::STANDARD {
-                if let Some(response) = responses.percentile(quantile) {
-                    step.measure(&class.key(&quantile.to_string()), response.seconds());
-                }
-            }
-            step.measure(&class.key("max"), longest.seconds());
-            if let Some(mean) = responses.mean() {
-                step.measure(&class.key("mean"), mean / 1e9);
-            }
-            step.add_histogram(&class.histogram(), &responses);
-        }
+    /// The response times of a class, and all of them; `None` where there are none.
+    pub(super) fn responses(&self, class: Class) -> Option<(ResponseStep, LatencyHistogram)> {
+        let seen = &self.classes[class as usize];
+        let all = merged(&seen.responses);
+        let responses = ResponseStep {
+            count: all.count(),
+            mean: all.mean()? / 1e9,
+            max: seen.longest.seconds(),
+            percentiles: PercentilesStep::of(&all),
+            growth: growth(&seen.responses),
+        };
+        Some((responses, all))
     }
 }
 
@@ -263,19 +243,9 @@ fn merged(parts: &[LatencyHistogram]) -> LatencyHistogram {
     all
 }
 
-/// The p99 of both halves of what counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Growth {
-    pub(super) first: Nanos,
-    pub(super) second: Nanos,
-    /// Whether that of the second half is more, beyond what the parts of each half differ by.
-    pub(super) grows: bool,
-}
-
 /// Compares the halves; `None` where one has too few for a p99. The parts, and not the accesses,
-/// are
-/// the observations: those that a stall delays come together.
-pub(super) fn growth(parts: &[LatencyHistogram; PARTS]) -> Option<Growth> {
+/// are the observations: those that a stall delays come together.
+pub(super) fn growth(parts: &[LatencyHistogram; PARTS]) -> Option<GrowthStep> {
     let (early, late) = parts.split_at(PARTS / 2);
     let p99 = |parts: &[LatencyHistogram]| merged(parts).percentile(Quantile::P99);
     let (first, second, level) = (p99(early)?, p99(late)?, p99(parts)?);
@@ -291,5 +261,5 @@ pub(super) fn growth(parts: &[LatencyHistogram; PARTS]) -> Option<Growth> {
     let ((before, noise_before), (after, noise_after)) = (spread(early), spread(late));
     let surely = after - before > GROWS_SURELY * (noise_before + noise_after).sqrt();
     let grows = surely && second.0 as f64 > GROWS * first.0 as f64;
-    Some(Growth { first, second, grows })
+    Some(GrowthStep { first_half: first.seconds(), second_half: second.seconds(), grows })
 }

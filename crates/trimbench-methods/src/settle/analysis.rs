@@ -9,19 +9,25 @@ use std::ops::Range;
 use trimbench_core::Caveat;
 use trimbench_results::number::quantity;
 use trimbench_results::statistics::median;
-use trimbench_results::{Figure, Metric, Step, Verdict};
+use trimbench_results::{Figure, Metric, Series, Step, StepOf, Verdict};
 
 use super::metrics::{self, IDLE_OVER_LOADED, IDLE_WORK, LONGEST};
 use super::options::{Reference, Settle};
-use super::session::{CURVE, IDLE, IDLE_TIME, PLACEBO, POINT, TWIN};
+use super::session::{IDLE, POINT};
+use super::steps::{SettleIdleStep, SettlePaceStep, SettlePointStep};
 use trimbench_engine::Findings;
 
 /// Below this share of the reference the drive has not settled.
 const SETTLED: f64 = 0.95;
 
-/// What is known of one point.
-struct Settled<'a> {
-    step: &'a Step,
+/// A point, and what is known of it.
+struct SettledPoint<'a> {
+    point: StepOf<'a, SettlePointStep>,
+    settled: Settled,
+}
+
+/// What a load shows beside its reference.
+struct Settled {
     /// When it was back at its pace; `None` if it was not within the window. s
     after: Option<f64>,
     /// What the window's end says at the least, s.
@@ -37,33 +43,41 @@ struct Settled<'a> {
 }
 
 /// Computes all figures.
-pub fn analyse(method: &Settle, all: &[Step]) -> Findings {
-    let steps = all;
-    let steps: Vec<&Step> = steps.iter().filter(|step| step.kind == POINT).collect();
-    let best = steps.iter().filter_map(|step| plateau(&rates(step, CURVE)?)).fold(0.0, f64::max);
-    let noise = noise(method, &steps);
-    let points: Vec<Settled> =
-        steps.iter().filter_map(|step| Settled::of(method, step, best, noise)).collect();
-    let Some(longest) = points.iter().max_by(|a, b| a.least().total_cmp(&b.least())) else {
+pub fn analyse(method: &Settle, steps: &[Step]) -> Findings {
+    let points = steps.iter().filter(|step| step.kind == POINT);
+    let points: Vec<StepOf<'_, SettlePointStep>> = points.filter_map(StepOf::read).collect();
+    let paces: Vec<&SettlePaceStep> = points.iter().map(|point| &point.pace).collect();
+    let best = paces.iter().filter_map(|pace| plateau(&rates(pace.trimmed.as_ref())?));
+    let best = best.fold(0.0, f64::max);
+    let noise = noise(method, &paces);
+    let points: Vec<SettledPoint<'_>> = points
+        .into_iter()
+        .filter_map(|point| {
+            let settled = Settled::of(method, &point.pace, best, noise)?;
+            Some(SettledPoint { point, settled })
+        })
+        .collect();
+    let Some(longest) =
+        points.iter().max_by(|a, b| a.settled.least().total_cmp(&b.settled.least()))
+    else {
         return Findings::new(Vec::new(), vec![Caveat::TooFewPoints]);
     };
     let n = points.len() as u64;
     let headline = longest.figure(&LONGEST);
-    let at_most = points.iter().map(|point| point.noise).fold(0.0, f64::max);
+    let at_most = points.iter().map(|it| it.settled.noise).fold(0.0, f64::max);
     let headline = headline.map(|figure| figure.with_n(n).judged(verdict(&points, at_most)));
     let mut figures = Vec::from_iter(headline);
-    let mut add = |metric: &Metric, of: fn(&Settled) -> f64, pick: fn(f64, f64) -> f64| {
+    let mut add = |metric: &Metric, of: fn(&SettledPoint<'_>) -> f64, pick: fn(f64, f64) -> f64| {
         let figure = metric.measured(points.iter().map(of).reduce(pick));
         figures.extend(figure.map(|figure| figure.with_n(n)));
     };
-    add(&metrics::SLOWEST, |it| it.slowest, f64::min);
-    add(&metrics::LOST, |it| it.lost, f64::max);
-    let trim = |it: &Settled| it.step.metric("trim_s").unwrap_or(0.0);
-    add(&metrics::TRIM, trim, f64::max);
+    add(&metrics::SLOWEST, |it| it.settled.slowest, f64::min);
+    add(&metrics::LOST, |it| it.settled.lost, f64::max);
+    add(&metrics::TRIM, |it| it.point.trim_s, f64::max);
     if method.reference == Reference::Twin {
-        add(&metrics::TWIN, |it| it.twin, f64::max);
+        add(&metrics::TWIN, |it| it.settled.twin, f64::max);
     }
-    figures.extend(idle(method, all, &points));
+    figures.extend(idle(method, steps, &points));
     for (metric, percents) in metrics::of_points(method) {
         let point = points.iter().find(|it| it.percents() == percents);
         figures.extend(point.and_then(|point| point.figure(&metric)));
@@ -71,22 +85,22 @@ pub fn analyse(method: &Settle, all: &[Step]) -> Findings {
     Findings::new(figures, Vec::new())
 }
 
-/// The settling time of a step, against its own twin or plateau; `None` if it was not reached.
-pub(super) fn settled_after(method: &Settle, step: &Step) -> Option<f64> {
-    Settled::of(method, step, 0.0, noise(method, &[step]))?.after
+/// The settling time of a load, against its own twin or plateau; `None` if it was not reached.
+pub(super) fn settled_after(method: &Settle, pace: &SettlePaceStep) -> Option<f64> {
+    Settled::of(method, pace, 0.0, noise(method, &[pace]))?.after
 }
 
 /// The longest run of slices in which a twin is below the other twin of its point, or below its own
 /// plateau, though not from its start on: so long the drive is slower without any TRIM.
-fn noise(method: &Settle, steps: &[&Step]) -> usize {
-    let smooth = |step: &Step, curve: &str| {
-        let rates = rates(step, curve).filter(|_| method.reference == Reference::Twin)?;
+fn noise(method: &Settle, paces: &[&SettlePaceStep]) -> usize {
+    let smooth = |curve: &Option<Series>| {
+        let rates = rates(curve.as_ref()).filter(|_| method.reference == Reference::Twin)?;
         Some((running_median(&rates, method.smoothing), plateau(&rates)?))
     };
     let longest = |runs: Vec<Range<usize>>| runs.into_iter().map(|run| run.len()).max();
     let mut most = 0;
-    for step in steps {
-        let (twin, placebo) = (smooth(step, TWIN), smooth(step, PLACEBO));
+    for pace in paces {
+        let (twin, placebo) = (smooth(&pace.twin), smooth(&pace.placebo));
         for (pace, level) in [&twin, &placebo].into_iter().flatten() {
             let mut runs = runs_below(pace, &vec![*level; pace.len()]);
             runs.retain(|run| run.start > 0);
@@ -102,29 +116,28 @@ fn noise(method: &Settle, steps: &[&Step]) -> usize {
 
 /// The shortest idle time after which the load was at its pace at once, alone and over the settling
 /// time under load of the same TRIM, which is as long as it can be.
-fn idle(method: &Settle, steps: &[Step], points: &[Settled<'_>]) -> Vec<Figure> {
-    let largest = points.iter().max_by(|one, other| {
-        let ((trimmed, written), other) = (one.percents(), other.percents());
-        trimmed.total_cmp(&other.0).then(written.total_cmp(&other.1))
-    });
-    let Some(loaded) = largest.and_then(|point| point.after).filter(|after| *after > 0.0) else {
+fn idle(method: &Settle, steps: &[Step], points: &[SettledPoint<'_>]) -> Vec<Figure> {
+    let largest = points.iter().max_by_key(|it| it.percents());
+    let Some(loaded) = largest.and_then(|it| it.settled.after).filter(|after| *after > 0.0) else {
         return Vec::new();
     };
-    let tried: Vec<&Step> = steps.iter().filter(|step| step.kind == IDLE).collect();
-    let enough = tried.iter().filter(|step| settled_after(method, step) == Some(0.0));
-    let shortest = enough.filter_map(|step| step.parameter(IDLE_TIME)).fold(loaded, f64::min);
+    let tried = steps.iter().filter(|step| step.kind == IDLE);
+    let tried: Vec<StepOf<'_, SettleIdleStep>> = tried.filter_map(StepOf::read).collect();
+    let enough = tried.iter().filter(|step| settled_after(method, &step.pace) == Some(0.0));
+    let shortest = enough.map(|step| step.idle_s).fold(loaded, f64::min);
     let value = (!tried.is_empty()).then_some(shortest);
     let table = [(IDLE_WORK, value), (IDLE_OVER_LOADED, value.map(|value| value / loaded))];
     let figures = table.into_iter().filter_map(|(metric, value)| {
         let mut figure = metric.measured(value)?;
-        figure.rests_on(tried.iter().copied());
+        figure.rests_on(tried.iter().map(|tried| tried.step));
         Some(figure)
     });
     figures.collect()
 }
 
-fn verdict(points: &[Settled], at_most: f64) -> Verdict {
-    let count = |is: fn(&&Settled) -> bool| points.iter().filter(is).count() as u64;
+fn verdict(points: &[SettledPoint<'_>], at_most: f64) -> Verdict {
+    let count =
+        |is: fn(&Settled) -> bool| points.iter().filter(|it| is(&it.settled)).count() as u64;
     let (open, slowed) = (count(|it| it.after.is_none()), count(|it| it.least() > 0.0));
     let trims = points.len() as u64;
     match (open, slowed) {
@@ -135,18 +148,18 @@ fn verdict(points: &[Settled], at_most: f64) -> Verdict {
     }
 }
 
-impl<'a> Settled<'a> {
-    /// Of a step; `best` is the highest plateau of all points, and runs of up to `noise` slices are
+impl Settled {
+    /// Of a load; `best` is the highest plateau of all points, and runs of up to `noise` slices are
     /// the drive's own.
-    fn of(method: &Settle, step: &'a Step, best: f64, noise: usize) -> Option<Self> {
-        let rates = rates(step, CURVE)?;
+    fn of(method: &Settle, load: &SettlePaceStep, best: f64, noise: usize) -> Option<Self> {
+        let rates = rates(load.trimmed.as_ref())?;
         let own = plateau(&rates)?;
-        let slice = step.parameter("slice_s")?;
+        let slice = load.slice_s;
         let window = slice * rates.len() as f64;
         let smooth = |rates: &[f64]| running_median(rates, method.smoothing);
         let (reference, twin) = match method.reference {
             Reference::Twin => {
-                let twin = self::rates(step, TWIN)?;
+                let twin = self::rates(load.twin.as_ref())?;
                 let level = vec![plateau(&twin)?; twin.len()];
                 let below = runs_below(&smooth(&twin), &level).last().map_or(0, |run| run.end);
                 (smooth(&twin), below as f64 * slice)
@@ -171,37 +184,38 @@ impl<'a> Settled<'a> {
         let lost: f64 = missing.map(|(rate, full)| (1.0 - rate / full) * slice).sum();
         let after = reached.then_some(below as f64 * slice);
         let noise = noise as f64 * slice;
-        Some(Self { step, after, window, lost, slowest, twin, noise })
+        Some(Self { after, window, lost, slowest, twin, noise })
     }
 
     /// The settling time, or the window's length where it was not reached.
     fn least(&self) -> f64 {
         self.after.unwrap_or(self.window)
     }
+}
 
-    fn percents(&self) -> (f64, f64) {
-        let of = |key| self.step.parameter(key).unwrap_or(-1.0);
-        (of("trimmed_percent"), of("written_percent"))
+impl SettledPoint<'_> {
+    fn percents(&self) -> (u32, u32) {
+        (self.point.trimmed_percent, self.point.written_percent)
     }
 
     /// Its settling time as this metric.
     fn figure(&self, metric: &Metric) -> Option<Figure> {
-        let mut figure = metric.measured(self.least())?;
-        figure.rests_on([self.step]);
-        if self.after.is_none() {
+        let mut figure = metric.measured(self.settled.least())?;
+        figure.rests_on([self.point.step]);
+        if self.settled.after.is_none() {
             figure.verdict = Some(Verdict::AtLeast);
             figure.caveat(Caveat::LowerBound);
         }
-        if self.twin > 0.0 {
+        if self.settled.twin > 0.0 {
             figure.caveat(Caveat::UnsteadyTwin);
         }
         Some(figure)
     }
 }
 
-/// Throughput of each slice; `None` if the step has no such curve.
-fn rates(step: &Step, curve: &str) -> Option<Vec<f64>> {
-    step.series.get(curve)?.y.iter().copied().collect()
+/// Throughput of each slice; `None` without a curve.
+fn rates(curve: Option<&Series>) -> Option<Vec<f64>> {
+    curve?.y.iter().copied().collect()
 }
 
 /// The first slice of the last quarter.

@@ -1,31 +1,40 @@
 //! How long a drive is slower after a TRIM: a surface over range and what was written, and the
 //! point where it is longest as a curve beside its twin.
 
-use trimbench_results::Step;
+use trimbench_results::StepOf;
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
+
+use super::session::POINT;
+use super::steps::SettlePointStep;
 
 #[cfg(test)]
 mod tests;
 
+/// A point of a session.
+type ChartPoint<'a> = StepOf<'a, SettlePointStep>;
+
 pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
-    sessions.iter().flat_map(|session| [surface(session), longest(session)]).collect()
+    let own = sessions.iter().flat_map(|session| {
+        let points: Vec<_> = session.steps_of(POINT).filter_map(ChartPoint::read).collect();
+        [surface(session, &points), longest(session, &points)]
+    });
+    own.collect()
 }
 
 /// The settling time of a point: the figure that stands for it.
-fn settling(session: &LabelledSession<'_>, step: &Step) -> Option<f64> {
-    session.value(&format!("settling-{}", step.id))
+fn settling(session: &LabelledSession<'_>, point: &ChartPoint<'_>) -> Option<f64> {
+    session.value(&format!("settling-{}", point.step.id))
 }
 
-fn surface(session: &LabelledSession<'_>) -> Chart {
-    let axis = |key: &str| {
-        let mut values: Vec<f64> =
-            session.steps_of("point").filter_map(|step| step.parameter(key)).collect();
-        values.sort_by(f64::total_cmp);
+fn surface(session: &LabelledSession<'_>, points: &[ChartPoint<'_>]) -> Chart {
+    let axis = |percent: fn(&SettlePointStep) -> u32| {
+        let mut values: Vec<u32> = points.iter().map(|point| percent(point)).collect();
+        values.sort_unstable();
         values.dedup();
         values
     };
-    let (trimmed, written) = (axis("trimmed_percent"), axis("written_percent"));
-    let names = |values: &[f64]| values.iter().map(|value| format!("{value} %")).collect();
+    let (trimmed, written) = (axis(|it| it.trimmed_percent), axis(|it| it.written_percent));
+    let names = |values: &[u32]| values.iter().map(|value| format!("{value} %")).collect();
     let mut chart = session.chart(
         "surface",
         "Settling time after a TRIM",
@@ -36,20 +45,10 @@ fn surface(session: &LabelledSession<'_>) -> Chart {
         "Each cell is one TRIM: its range from left to right, what had been \
         written from top to bottom; the number is how long the drive was slower afterwards.",
     );
-    let (mut x, mut y, mut z) = (Vec::new(), Vec::new(), Vec::new());
-    for step in session.steps_of("point") {
-        let place = |key: &str, values: &[f64]| {
-            let value = step.parameters.get(key)?;
-            values.iter().position(|other| other.total_cmp(value).is_eq())
-        };
-        let column = place("trimmed_percent", &trimmed);
-        let row = place("written_percent", &written);
-        if let (Some(column), Some(row)) = (column, row) {
-            x.push(column as f64);
-            y.push(Some(row as f64));
-            z.push(settling(session, step));
-        }
-    }
+    let place = |values: &[u32], value| values.partition_point(|other| *other < value) as f64;
+    let x = points.iter().map(|point| place(&trimmed, point.trimmed_percent)).collect();
+    let y = points.iter().map(|point| Some(place(&written, point.written_percent))).collect();
+    let z: Vec<Option<f64>> = points.iter().map(|point| settling(session, point)).collect();
     let largest = z.iter().flatten().copied().fold(0.0, f64::max);
     let mut colours = Axis::from_zero("settling time", "s");
     // Where nothing settles, everything has the colour of nothing.
@@ -61,9 +60,9 @@ fn surface(session: &LabelledSession<'_>) -> Chart {
     chart
 }
 
-fn longest(session: &LabelledSession<'_>) -> Chart {
-    let point = session.steps_of("point").rev().max_by(|a, b| {
-        let time = |step: &Step| settling(session, step).unwrap_or(-1.0);
+fn longest(session: &LabelledSession<'_>, points: &[ChartPoint<'_>]) -> Chart {
+    let point = points.iter().rev().max_by(|a, b| {
+        let time = |point| settling(session, point).unwrap_or(-1.0);
         time(a).total_cmp(&time(b))
     });
     let mut chart = session.chart(
@@ -72,14 +71,12 @@ fn longest(session: &LabelledSession<'_>) -> Chart {
         Axis::linear("time after the TRIM", "s"),
         Axis::from_zero("throughput", "MB/s"),
     );
-    if let Some(point) = point {
-        chart.title = format!("{} ({})", chart.title, point.id);
-    }
     chart.describe("Throughput after the TRIM, beside a twin of the drive that was left idle.");
-    let curves =
-        [("throughput-time-twin", "twin, idle before", 1), ("throughput-time", "trimmed", 0)];
+    let Some(point) = point else { return chart };
+    chart.title = format!("{} ({})", chart.title, point.step.id);
+    let curves = [(&point.pace.twin, "twin, idle before", 1), (&point.pace.trimmed, "trimmed", 0)];
     for (series, name, dash) in curves {
-        if let Some(series) = point.and_then(|step| step.series.get(series)) {
+        if let Some(series) = series {
             let mut curve = ChartSeries::line(name, series);
             curve.dash = dash;
             chart.curve(curve);

@@ -49,7 +49,7 @@ pub(super) const IDLE_OVER_LOADED: Metric = Metric::new(
 
 /// The settling time of each point, in the order of the options: percentages of what is trimmed
 /// and of what was written before.
-pub(super) fn of_points(method: &Settle) -> impl Iterator<Item = (Metric, (f64, f64))> {
+pub(super) fn of_points(method: &Settle) -> impl Iterator<Item = (Metric, (u32, u32))> {
     let percents = |shares: &[Ppm]| -> Vec<u32> {
         shares.iter().filter_map(|share| whole_percent(*share)).collect()
     };
@@ -58,7 +58,7 @@ pub(super) fn of_points(method: &Settle) -> impl Iterator<Item = (Metric, (f64, 
         let point = move |written: u32| {
             let id = format!("settling-trimmed-{trimmed}-written-{written}");
             let title = format!("settling time, {trimmed} % trimmed, {written} % written before");
-            (Metric::member(id, title, "s", Lower), (f64::from(trimmed), f64::from(written)))
+            (Metric::member(id, title, "s", Lower), (trimmed, written))
         };
         written.clone().into_iter().map(point)
     };

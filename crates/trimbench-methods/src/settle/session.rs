@@ -4,10 +4,11 @@ use trimbench_core::contract::ClassStatistics;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Data, Device, Nanos, Ppm};
-use trimbench_results::Step;
+use trimbench_results::{Series, Step};
 
 use super::analysis::settled_after;
 use super::options::{Reference, Settle};
+use super::steps::{SettleIdleStep, SettlePaceStep, SettlePointStep};
 use trimbench_engine::settings::{whole, whole_percent};
 use trimbench_engine::{
     ASSUMED_RATE, Demand, DeviceRunner, FILL_DEPTH, FILL_PIECE, Method as _, MethodError,
@@ -15,16 +16,10 @@ use trimbench_engine::{
     unobserved,
 };
 
-/// Throughput against time after the TRIM; the same of the twin, and of a second one: what differs
-/// between these two is not the TRIM's.
-pub(super) const CURVE: &str = "throughput-time";
-pub(super) const TWIN: &str = "throughput-time-twin";
-pub(super) const PLACEBO: &str = "throughput-time-placebo";
 /// The kind of step that is a point.
 pub(super) const POINT: &str = "point";
-/// That of a point whose load began after an idle time, and how long that was, a parameter.
+/// That of a point whose load began after an idle time.
 pub(super) const IDLE: &str = "idle";
-pub(super) const IDLE_TIME: &str = "idle_s";
 /// The id of the step that says how the drive was purged begins so.
 const PURGE: &str = "purge";
 
@@ -124,7 +119,9 @@ impl Settling<'_, '_> {
     /// Looks for the shortest idle time behind the TRIM of this point after which the load is at
     /// its pace at once: between none, and the settling time under load.
     fn halve_idle_time(&mut self, point: &Point) -> Result<(), MethodError> {
-        let Some(loaded) = self.phases.session.step(&point.id).cloned() else { return Ok(()) };
+        let pace = |step: &Step| step.read::<SettlePaceStep>().ok();
+        let loaded = self.phases.session.step(&point.id).and_then(pace);
+        let Some(loaded) = loaded else { return Ok(()) };
         let Some(longest) = settled_after(self.method, &loaded) else { return Ok(()) };
         let (mut short, mut long) = (Nanos::ZERO, Nanos::from_seconds(longest));
         for id in (1..=self.method.idle_halvings).map(idle_id) {
@@ -137,7 +134,8 @@ impl Settling<'_, '_> {
                 self.phases.keep(step)?;
             }
             let step = self.phases.session.step(&id).expect("it was kept");
-            if settled_after(self.method, step) == Some(0.0) { long = idle } else { short = idle }
+            let after = pace(step).and_then(|pace| settled_after(self.method, &pace));
+            if after == Some(0.0) { long = idle } else { short = idle }
         }
         Ok(())
     }
@@ -146,56 +144,58 @@ impl Settling<'_, '_> {
     fn measure_after(
         &mut self,
         point: &Point,
-        loaded: &Step,
+        loaded: &SettlePaceStep,
         (id, idle): (String, Nanos),
     ) -> Result<Step, MethodError> {
         let mut step = Step::new(id, IDLE);
-        step.set(IDLE_TIME, idle.seconds());
-        step.set("slice_s", self.method.slice.seconds());
         self.empty_and_write(point)?;
         self.phases.discard(&point.id, Bytes(0), point.range)?;
         self.phases.runner.rest(idle)?;
-        self.load(point, CURVE, &mut step)?;
-        for curve in [TWIN, PLACEBO] {
-            let twin = loaded.series.get(curve).map(|twin| (curve.to_owned(), twin.clone()));
-            step.series.extend(twin);
-        }
+        let pace = SettlePaceStep { trimmed: self.load(point, &mut step)?, ..loaded.clone() };
+        step.store(&SettleIdleStep { idle_s: idle.seconds(), pace });
         Ok(step)
     }
 
     /// One point, with its twin if there is one.
     fn measure(&mut self, point: &Point) -> Result<Step, MethodError> {
         let mut step = Step::new(point.id.clone(), POINT);
-        step.set("trimmed_percent", f64::from(point.percents.0));
-        step.set("written_percent", f64::from(point.percents.1));
-        step.set("range_bytes", point.range.0 as f64);
-        step.set("written_bytes", point.written.0 as f64);
-        step.set("slice_s", self.method.slice.seconds());
         let before = self.phases.runner.device.statistics();
         let emptied = self.empty_and_write(point)?;
         if self.method.reference == Reference::Twin {
             // The twin rests after its TRIM too. What the drive does at rest must not count.
             self.phases.runner.rest(self.method.rest)?;
         }
-        let trimmed = self.phases.discard(&point.id, Bytes(0), point.range)?;
-        step.measure("trim_s", trimmed.ended.since(trimmed.begun).seconds());
-        self.load(point, CURVE, &mut step)?;
+        let trim = self.phases.discard(&point.id, Bytes(0), point.range)?;
+        let trimmed = self.load(point, &mut step)?;
         let mut issued = ClassStatistics::default();
-        for phase in [&emptied, &trimmed] {
+        for phase in [&emptied, &trim] {
             issued.completed += phase.commands;
             issued.bytes += phase.discarded;
         }
         // Only now: the counters may lag, and the load must follow the TRIM at once.
         self.phases.runner.discards_since(before, issued, &mut step)?;
-        let twins =
-            [TWIN, PLACEBO].into_iter().filter(|_| self.method.reference == Reference::Twin);
-        for curve in twins {
-            self.empty_and_write(point)?;
-            self.phases.discard(&point.id, Bytes(0), point.range)?;
-            self.phases.runner.rest(self.method.rest)?;
-            self.load(point, curve, &mut step)?;
-        }
+        let (twin, placebo) = match self.method.reference {
+            Reference::Twin => (self.twin(point, &mut step)?, self.twin(point, &mut step)?),
+            Reference::Plateau => (None, None),
+        };
+        let slice_s = self.method.slice.seconds();
+        step.store(&SettlePointStep {
+            trimmed_percent: point.percents.0,
+            written_percent: point.percents.1,
+            range_bytes: point.range,
+            written_bytes: point.written,
+            trim_s: trim.ended.since(trim.begun).seconds(),
+            pace: SettlePaceStep { slice_s, trimmed, twin, placebo },
+        });
         Ok(step)
+    }
+
+    /// The curve of a twin, which rests after its TRIM.
+    fn twin(&mut self, point: &Point, step: &mut Step) -> Result<Option<Series>, MethodError> {
+        self.empty_and_write(point)?;
+        self.phases.discard(&point.id, Bytes(0), point.range)?;
+        self.phases.runner.rest(self.method.rest)?;
+        self.load(point, step)
     }
 
     /// Trims the span, rests, writes what the point says, and rests again; the TRIM.
@@ -213,8 +213,8 @@ impl Settling<'_, '_> {
         Ok(emptied)
     }
 
-    /// Writes the range that was trimmed, in order and again and again, for the window.
-    fn load(&mut self, point: &Point, curve: &str, step: &mut Step) -> Result<(), MethodError> {
+    /// Writes the range that was trimmed, in order and again and again, for the window; the curve.
+    fn load(&mut self, point: &Point, step: &mut Step) -> Result<Option<Series>, MethodError> {
         let Self { method, phases, .. } = self;
         let shape = phases.runner.shape;
         let area = shape.first(point.range, Data::Random);
@@ -223,8 +223,7 @@ impl Settling<'_, '_> {
         let mut writes = Single(writes.circling(begun + method.window));
         let mut slices = SliceCurve::new(begun, method.slice, method.slices(), shape.logical_block);
         let phase = phases.run(&point.id, &mut writes, &mut slices)?;
-        slices.store(curve, step);
         step.caveat(phase.other_load);
-        Ok(())
+        Ok(slices.curve())
     }
 }

@@ -5,7 +5,7 @@ use trimbench_core::{Bytes, Caveat, Nanos, PurgeMeans, Virtual};
 use trimbench_results::{Series, Step};
 use trimbench_ssd::TrimMode;
 
-use super::session::{CURVE, IDLE, PLACEBO, POINT, TWIN};
+use super::session::{IDLE, POINT};
 use super::*;
 use trimbench_engine::testing::{
     KeptSteps, Lying, assert_defined, assert_needs_discards, close, drive, figure, resume, run,
@@ -15,6 +15,9 @@ use trimbench_engine::{ASSUMED_RATE, MethodDefinition as _, MethodResult, Preset
 
 /// Slices of the tests, s.
 const SLICE: f64 = 0.01;
+
+/// The only point of the curves that are written down.
+const ONE_POINT: [(&str, &str); 2] = [("ranges", "50%"), ("written", "0")];
 
 /// On the drive of the tests: all of its 1 GiB, 2 s of load in slices of 10 ms.
 fn method(set: &[(&str, &str)]) -> Settle {
@@ -29,21 +32,27 @@ fn of(mode: TrimMode, set: &[(&str, &str)]) -> MethodResult {
 
 /// What the analysis finds in one point with these curves.
 fn found_in(set: &[(&str, &str)], rates: &[f64], twin: &[f64]) -> Vec<trimbench_results::Figure> {
-    let set = [&[("ranges", "50%"), ("written", "0")], set].concat();
-    analyse(&method(&set), &[point(0, rates, twin)]).figures
+    let set = [&ONE_POINT, set].concat();
+    analyse(&method(&set), &[point(rates, twin, &[])]).figures
 }
 
-fn point(written: u32, rates: &[f64], twin: &[f64]) -> Step {
-    let mut step = Step::new(format!("trimmed-50-written-{written}"), POINT);
-    step.set("trimmed_percent", 50.0);
-    step.set("written_percent", f64::from(written));
-    step.set("slice_s", SLICE);
-    for (key, rates) in [(CURVE, rates), (TWIN, twin)] {
+/// A point with these curves after its TRIM, of its twin and of its placebo.
+fn point(rates: &[f64], twin: &[f64], placebo: &[f64]) -> Step {
+    let series = |rates: &[f64]| {
         let x = (0..rates.len()).map(|slice| slice as f64).collect();
-        let y = rates.iter().copied().map(Some).collect();
-        step.series.extend(Series::new("s", "MB/s", x, y).map(|it| (key.to_owned(), it)));
-    }
-    step
+        let series = Series::new("s", "MB/s", x, rates.iter().copied().map(Some).collect());
+        series.filter(|series| !series.x.is_empty())
+    };
+    let [trimmed, twin, placebo] = [rates, twin, placebo].map(series);
+    let point = SettlePointStep {
+        trimmed_percent: 50,
+        written_percent: 0,
+        range_bytes: Bytes::mib(512),
+        written_bytes: Bytes(0),
+        trim_s: 0.1,
+        pace: SettlePaceStep { slice_s: SLICE, trimmed, twin, placebo },
+    };
+    Step::of("trimmed-50-written-0", POINT, &point)
 }
 
 /// A level, the `slow` first slices at a share of it.
@@ -180,15 +189,12 @@ fn what_the_twin_does_now_and_then_is_no_settling() {
     let ends = |at: usize| -> Vec<f64> {
         (0..100).map(|it| if it < at { 400.0 } else { 200.0 }).collect()
     };
-    let mut step = point(0, &ends(50), &ends(70));
-    let with_placebo = |step: &Step| {
-        let set = [("ranges", "50%"), ("written", "0")];
-        figure(&analyse(&method(&set), std::slice::from_ref(step)).figures, "settle").value
+    let with_placebo = |placebo: &[f64]| {
+        let step = point(&ends(50), &ends(70), placebo);
+        figure(&analyse(&method(&ONE_POINT), &[step]).figures, "settle").value
     };
-    close(with_placebo(&step), 70.0 * SLICE);
-    let (_, placebo) = point(0, &[], &ends(45)).series.remove_entry(TWIN).unwrap();
-    step.series.insert(PLACEBO.to_owned(), placebo);
-    close(with_placebo(&step), 0.0);
+    close(with_placebo(&[]), 70.0 * SLICE);
+    close(with_placebo(&ends(45)), 0.0);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::iter;
 
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
-use trimbench_results::{Quantile, Step};
+
+use super::steps::{LoadAloneStep, SweepLoadStep, TrimRowStep};
 
 /// Contents of the trimmed range, as kinds of steps, with their names.
 const CONTENTS: [(&str, &str); 6] = [
@@ -16,6 +17,8 @@ const CONTENTS: [(&str, &str); 6] = [
 ];
 /// The step of the load without discards.
 const LOAD_ALONE: &str = super::load_alone::LOAD_ALONE;
+/// A response time of a load.
+type Wait = fn(&SweepLoadStep) -> Option<f64>;
 const BAND: &str = "Median latency with one TRIM outstanding; the band reaches from the shortest \
     to the longest, and is no wider than the line where all took the same time. Where there were \
     too few for a median only the band is drawn.";
@@ -55,40 +58,30 @@ fn axes() -> (Axis, Axis) {
 }
 
 /// The rows of one content with one TRIM outstanding, by size.
-fn rows<'a>(session: &LabelledSession<'a>, kind: &str) -> Vec<(f64, &'a Step)> {
-    let single =
-        |step: &&Step| step.parameters.get("queue_depth").is_some_and(|depth| *depth <= 1.0);
-    let mut rows: Vec<(f64, &Step)> = session
-        .steps_of(kind)
-        .filter(single)
-        .filter_map(|step| Some((step.parameter("size_bytes")?, step)))
-        .collect();
-    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+fn rows(session: &LabelledSession<'_>, kind: &str) -> Vec<TrimRowStep> {
+    let mut rows: Vec<TrimRowStep> =
+        session.steps_of(kind).filter_map(|step| step.read().ok()).collect();
+    rows.retain(|row| row.queue_depth == 1);
+    rows.sort_by_key(|row| row.size_bytes);
     rows
+}
+
+fn sizes(rows: &[TrimRowStep]) -> Vec<f64> {
+    rows.iter().map(|row| row.size_bytes.0 as f64).collect()
+}
+
+/// In ms, for a logarithmic axis.
+fn milliseconds(seconds: Option<f64>) -> Option<f64> {
+    seconds.map(|seconds| seconds * 1e3).filter(|value| *value > 0.0)
 }
 
 fn median_and_band(name: &str, session: &LabelledSession<'_>, kind: &str) -> ChartSeries {
     let rows = rows(session, kind);
-    let milliseconds = |step: &Step, key: &str| {
-        let value = step.metrics.get(key).map(|seconds| seconds * 1e3);
-        value.filter(|value| *value > 0.0)
-    };
-    // Where the row is too short for its own median, the histogram has one.
-    let median = |step: &Step| {
-        milliseconds(step, "latency_s_p50").or_else(|| quantile(step, "latency", Quantile::P50))
-    };
-    let x = rows.iter().map(|(size, _)| *size).collect();
-    let y = rows.iter().map(|(_, step)| median(step)).collect();
-    let mut curve = ChartSeries::new(name, ChartKind::Line, x, y);
-    curve.low = Some(rows.iter().map(|(_, step)| milliseconds(step, "latency_s_min")).collect());
-    curve.high = Some(rows.iter().map(|(_, step)| milliseconds(step, "latency_s_max")).collect());
+    let y = rows.iter().map(|row| milliseconds(row.latency_s.percentiles.p50)).collect();
+    let mut curve = ChartSeries::new(name, ChartKind::Line, sizes(&rows), y);
+    curve.low = Some(rows.iter().map(|row| milliseconds(row.latency_s.min)).collect());
+    curve.high = Some(rows.iter().map(|row| milliseconds(row.latency_s.max)).collect());
     curve
-}
-
-/// A percentile of a step's histogram, in ms.
-fn quantile(step: &Step, histogram: &str, quantile: Quantile) -> Option<f64> {
-    let value = step.histogram(histogram)?.percentile(quantile)?;
-    Some(value.seconds() * 1e3).filter(|value| *value > 0.0)
 }
 
 /// Reads and writes beside TRIMs, by the size of the TRIMs.
@@ -104,28 +97,27 @@ fn beside(session: &LabelledSession<'_>) -> Chart {
          and of the same load without TRIMs.",
     );
     let rows = rows(session, "mapped-loaded");
-    let metrics = [
-        ("response_s_p50", "p50"),
-        ("response_s_p90", "p90"),
-        ("response_s_p98_5", "p98.5"),
-        ("response_s_p99", "p99"),
-        ("response_s_max", "longest"),
+    let longest: Wait = |load| Some(load.response_s_max);
+    let waits: [(Wait, &str); 5] = [
+        (|load| load.response_s.p50, "p50"),
+        (|load| load.response_s.p90, "p90"),
+        (|load| load.response_s_p98_5, "p98.5"),
+        (|load| load.response_s.p99, "p99"),
+        (longest, "longest"),
     ];
-    for (key, name) in metrics {
-        let value = |step: &Step| step.metrics.get(key).map(|seconds| seconds * 1e3);
-        let x = rows.iter().map(|(size, _)| *size).collect();
-        let y = rows.iter().map(|(_, step)| value(step).filter(|value| *value > 0.0)).collect();
-        chart.curve(ChartSeries::new(name, ChartKind::Line, x, y));
+    for (wait, name) in waits {
+        let y = rows.iter().map(|row| milliseconds(row.load.as_ref().and_then(wait))).collect();
+        chart.curve(ChartSeries::new(name, ChartKind::Line, sizes(&rows), y));
     }
     let alone = session.steps_of(LOAD_ALONE).next();
-    for (key, name) in
-        [("response_s_p98_5", "p98.5 without TRIMs"), ("response_s_max", "longest without TRIMs")]
-    {
-        let value = alone.and_then(|step| step.metrics.get(key)).map(|seconds| seconds * 1e3);
-        let Some(value) = value.filter(|value| *value > 0.0) else { continue };
-        let x: Vec<f64> = rows.iter().map(|(size, _)| *size).collect();
-        let y = vec![Some(value); x.len()];
-        chart.curve(ChartSeries::new(name, ChartKind::Line, x, y));
+    let alone = alone.and_then(|step| step.read::<LoadAloneStep>().ok());
+    let waits: [(Wait, &str); 2] =
+        [(|load| load.response_s_p98_5, "p98.5 without TRIMs"), (longest, "longest without TRIMs")];
+    for (wait, name) in waits {
+        let value = alone.as_ref().and_then(|alone| wait(&alone.load));
+        let Some(value) = milliseconds(value) else { continue };
+        let y = vec![Some(value); rows.len()];
+        chart.curve(ChartSeries::new(name, ChartKind::Line, sizes(&rows), y));
     }
     chart
 }

@@ -8,13 +8,11 @@
 //! fiftieth of the row's length. A drive that lags behind the arrivals by 2.5 % or more fails that;
 //! a single stall that is shorter than half of that fifth does not.
 
-use trimbench_core::{
-    BlockCommand, Caveat, Instant, Nanos, Next, Operation as _, OperationKind, Workload,
-};
+use trimbench_core::{BlockCommand, Instant, Nanos, Next, Operation as _, OperationKind, Workload};
 use trimbench_results::{Step, statistics};
 
-use super::options::TrimSweep;
 use super::row::Seen;
+use super::steps::LoadAloneStep;
 use trimbench_engine::{DeviceArea, Observer, OpenLoop, Sample, Streams};
 
 /// The row, and the kind of its step.
@@ -67,7 +65,7 @@ impl Streams for LoadAlone {
 
 /// What was seen of the load.
 pub(super) struct SeenAlone {
-    seen: Seen,
+    pub(super) load: Seen,
     began: Instant,
     length: Nanos,
     last_completed: Instant,
@@ -77,7 +75,7 @@ pub(super) struct SeenAlone {
 
 impl Observer<BlockCommand> for SeenAlone {
     fn observe(&mut self, sample: &Sample<BlockCommand>) {
-        self.seen.observe(sample);
+        self.load.observe(sample);
         self.last_completed = self.last_completed.max(sample.completed);
         if sample.intended.since(self.began) >= self.length - Nanos(self.length.0 / LATE) {
             let is_read = sample.command.kind() == OperationKind::Read;
@@ -89,16 +87,16 @@ impl Observer<BlockCommand> for SeenAlone {
 impl SeenAlone {
     pub(super) fn new(began: Instant, length: Nanos) -> Self {
         let late = [Vec::new(), Vec::new()];
-        Self { seen: Seen::default(), began, length, last_completed: began, late }
+        Self { load: Seen::default(), began, length, last_completed: began, late }
     }
 
     /// Accesses a second that were served, the backlog included.
     pub(super) fn served(&self) -> f64 {
-        self.seen.accesses() as f64 / self.last_completed.since(self.began).seconds()
+        self.load.accesses() as f64 / self.duration()
     }
 
     /// The median wait, in seconds, of the late reads or writes, whichever is longer.
-    fn late_wait(&self) -> f64 {
+    pub(super) fn late_wait(&self) -> f64 {
         self.late.iter().filter_map(|waits| statistics::median(waits)).fold(0.0, f64::max)
     }
 
@@ -107,26 +105,15 @@ impl SeenAlone {
         !load.has_overflowed && self.late_wait() <= Nanos(self.length.0 / WAIT).seconds()
     }
 
-    /// Notes the row.
-    pub(super) fn store(self, step: &mut Step, is_served: bool) {
-        step.measure("served_per_s", self.served());
-        step.measure("late_response_s_p50", self.late_wait());
-        step.measure("is_served", f64::from(u8::from(is_served)));
-        step.measure("duration_s", self.last_completed.since(self.began).seconds());
-        self.seen.store_load(step);
-        step.caveat(Some(Caveat::Overloaded).filter(|_| !is_served));
-    }
-
-    /// Bytes that were read and written.
-    pub(super) fn accessed(&self) -> trimbench_core::Bytes {
-        self.seen.accessed()
+    /// Seconds from the beginning until the last access ended.
+    pub(super) fn duration(&self) -> f64 {
+        self.last_completed.since(self.began).seconds()
     }
 }
 
 /// The rate of the rows with a load beside them, by the recorded row without discards; `None` if
 /// the drive does not serve it.
-pub(super) fn rate_of(method: &TrimSweep, alone: &Step) -> Option<u64> {
-    alone.metric("is_served").filter(|served| *served > 0.5)?;
-    let rate = alone.parameter("load_per_s").map(trimbench_core::units::rounded);
-    rate.or_else(|| method.asked_rate())
+pub(super) fn rate_of(alone: &Step) -> Option<u64> {
+    let alone: LoadAloneStep = alone.read().ok()?;
+    alone.is_served.then_some(alone.load_per_s)
 }

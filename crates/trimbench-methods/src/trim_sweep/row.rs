@@ -3,9 +3,10 @@
 use trimbench_core::{
     BlockCommand, Bytes, Instant, LbaRange, Nanos, Next, Operation, OperationKind, Workload,
 };
-use trimbench_results::{LatencyHistogram, Quantile, Step};
+use trimbench_results::{LatencyHistogram, Quantile, statistics};
 
 use super::options::TrimSweep;
+use super::steps::{PercentilesStep, SweepLoadStep, TrimLatencyStep};
 use trimbench_engine::{DeviceArea, InOrder, Observer, OpenLoop, Sample, Streams};
 
 /// Bytes of an access of the load.
@@ -83,10 +84,11 @@ impl Streams for Side {
 pub(super) struct Seen {
     /// Latencies of the discards.
     latencies: Vec<Nanos>,
+    pub(super) histogram: LatencyHistogram,
     discarded: u64,
     first_issued: Option<Instant>,
     last_completed: Instant,
-    response: LatencyHistogram,
+    pub(super) response: LatencyHistogram,
     response_max: Nanos,
     read_max: Nanos,
     write_max: Nanos,
@@ -97,6 +99,7 @@ impl Observer<BlockCommand> for Seen {
     fn observe(&mut self, sample: &Sample<BlockCommand>) {
         if let BlockCommand::Discard(range) = sample.command {
             self.latencies.push(sample.latency());
+            self.histogram.record(sample.latency());
             self.discarded += range.length().0;
             self.first_issued =
                 Some(self.first_issued.map_or(sample.issued, |at| at.min(sample.issued)));
@@ -141,76 +144,42 @@ impl Seen {
         time / self.span().seconds()
     }
 
-    fn span(&self) -> Nanos {
+    /// From the first one's start to the last one's end.
+    pub(super) fn span(&self) -> Nanos {
         self.first_issued.map_or(Nanos::ZERO, |first| self.last_completed.since(first))
     }
 
-    /// Writes everything into the row's step. `bytes` were discarded.
-    pub(super) fn store(mut self, step: &mut Step, bytes: Bytes) {
-        let span = self.span().seconds();
-        step.measure("duration_s", span);
-        step.measure("outstanding_mean", self.outstanding());
-        if self.accesses == 0 {
-            // Paced discards say nothing of what the drive could do.
-            step.measure("commands_per_s", self.commands() as f64 / span);
-            step.measure("discarded_bytes_per_s", bytes.0 as f64 / span);
-        }
-        self.store_latencies(step);
-        if self.accesses > 0 {
-            self.store_load(step);
-        }
-    }
-
-    fn store_latencies(&mut self, step: &mut Step) {
+    /// What it says of how long the discards took.
+    pub(super) fn latency(&mut self) -> TrimLatencyStep {
         self.latencies.sort_unstable();
-        let mut histogram = LatencyHistogram::new();
-        for latency in &self.latencies {
-            histogram.record(*latency);
-        }
         let seconds: Vec<f64> = self.latencies.iter().map(|latency| latency.seconds()).collect();
-        if let Some(mean) = trimbench_results::statistics::mean(&seconds) {
-            step.measure("latency_s_mean", mean);
-        }
-        if let (Some(least), Some(most)) = (seconds.first(), seconds.last()) {
-            step.measure("latency_s_min", *least);
-            step.measure("latency_s_max", *most);
-        }
-        for quantile in Quantile::STANDARD {
-            if let Some(latency) = histogram.percentile(quantile) {
-                step.measure(&key("latency_s", quantile), latency.seconds());
-            }
-        }
+        let mut percentiles = PercentilesStep::of(&self.histogram);
         // The median to the nanosecond: a line through many sizes would show the histogram's steps.
-        if histogram.percentile(Quantile::P50).is_some() {
-            if let Some(median) = trimbench_results::statistics::median(&seconds) {
-                step.measure("latency_s_p50", median);
-            }
-            let (low, high) = median_interval(seconds.len());
-            step.measure("latency_s_p50_low", seconds[low]);
-            step.measure("latency_s_p50_high", seconds[high]);
+        percentiles.p50 = percentiles.p50.and(statistics::median(&seconds));
+        let ends = percentiles.p50.map(|_| median_interval(seconds.len()));
+        TrimLatencyStep {
+            min: seconds.first().copied(),
+            mean: statistics::mean(&seconds),
+            max: seconds.last().copied(),
+            percentiles,
+            p50_low: ends.map(|(low, _)| seconds[low]),
+            p50_high: ends.map(|(_, high)| seconds[high]),
         }
-        step.add_histogram("latency", &histogram);
     }
 
-    /// Writes what is known of the load into the row's step.
-    pub(super) fn store_load(&self, step: &mut Step) {
-        step.measure("accesses", self.accesses as f64);
-        step.measure("response_s_max", self.response_max.seconds());
-        step.measure("read_response_s_max", self.read_max.seconds());
-        step.measure("write_response_s_max", self.write_max.seconds());
+    /// What it says of the load.
+    pub(super) fn load(&self) -> SweepLoadStep {
         let asked = Quantile::from_millionths(P98_5);
-        for quantile in Quantile::STANDARD.into_iter().chain(asked) {
-            if let Some(response) = self.response.percentile(quantile) {
-                step.measure(&key("response_s", quantile), response.seconds());
-            }
+        let asked = asked.and_then(|quantile| self.response.percentile(quantile));
+        SweepLoadStep {
+            accesses: self.accesses,
+            response_s_max: self.response_max.seconds(),
+            read_response_s_max: self.read_max.seconds(),
+            write_response_s_max: self.write_max.seconds(),
+            response_s: PercentilesStep::of(&self.response),
+            response_s_p98_5: asked.map(|response| response.seconds()),
         }
-        step.add_histogram("response-time", &self.response);
     }
-}
-
-/// `latency_s_p99_9`.
-pub(super) fn key(what: &str, quantile: Quantile) -> String {
-    format!("{what}_{}", quantile.to_string().replace('.', "_"))
 }
 
 /// The positions, among `count` of at least 20 ascending values, of the ends of the 95 % interval

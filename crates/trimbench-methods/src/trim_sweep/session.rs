@@ -9,6 +9,7 @@ use super::load_alone::{LOAD_ALONE, LoadAlone, SLOWED_MAX, SeenAlone, rate_of};
 use super::options::{TrimSweep, gap};
 use super::plan::{Row, SweepKind, SweepSlot, TrimSweepPlan, filled};
 use super::row::{ACCESS, Seen, Side};
+use super::steps::{LoadAloneStep, SweepPurgeStep, TrimRowStep, TrimRowTimesStep};
 use trimbench_core::units::rounded;
 use trimbench_engine::{
     ASSUMED_RATE, Arrivals, DeviceArea, DeviceRunner, Method as _, MethodError, MethodSession,
@@ -88,12 +89,11 @@ impl Sweep<'_> {
             return Ok(());
         }
         let mut step = Step::new(PURGE, format!("purge-by-{}", means.id()));
-        step.set("rows", self.plan.rows.len() as f64);
-        if means == PurgeMeans::Trim {
-            // What was never written cannot be told from what was trimmed.
-            step.set("never_written_rows", 0.0);
-            step.caveat(Caveat::PurgedByTrim);
-        }
+        // What was never written cannot be told from what was trimmed.
+        let by_trim = means == PurgeMeans::Trim;
+        let never_written_rows = by_trim.then_some(0);
+        step.store(&SweepPurgeStep { rows: self.plan.rows.len() as u64, never_written_rows });
+        step.caveat(by_trim.then_some(Caveat::PurgedByTrim));
         session.keep(step)
     }
 
@@ -129,18 +129,32 @@ impl Sweep<'_> {
         self.runner.rest(self.method.rest)?;
         let ranges = self.plan.discards(row, &slots);
         let mut step = Step::new(row.id.clone(), row.kind.id());
-        step.set("size_bytes", row.size.0 as f64);
-        step.set("queue_depth", f64::from(row.queue_depth));
-        step.set("commands_planned", ranges.len() as f64);
-        step.set("alignment_bytes", self.alignment(row).0 as f64);
-        if let Some(rate) = self.load_rate.filter(|_| row.kind.is_loaded()) {
-            step.set("load_per_s", rate as f64);
-        }
+        let commands_planned = ranges.len() as u64;
         let before = self.runner.device.statistics();
-        let seen = self.measure(row, ranges)?;
-        self.judge(row, &seen, before, &mut step)?;
-        let bytes = Bytes(seen.blocks() * self.runner.shape.logical_block.bytes().0);
-        seen.store(&mut step, bytes);
+        let mut seen = self.measure(row, ranges)?;
+        let (issued, counted) = self.judge(row, &seen, before, &mut step)?;
+        let (span, is_loaded) = (seen.span().seconds(), seen.accesses() > 0);
+        // Paced discards say nothing of what the drive could do.
+        let rate = |count: u64| (!is_loaded).then(|| count as f64 / span);
+        step.store(&TrimRowStep {
+            size_bytes: row.size,
+            queue_depth: row.queue_depth,
+            commands_planned,
+            alignment_bytes: self.alignment(row),
+            load_per_s: self.load_rate.filter(|_| row.kind.is_loaded()),
+            commands_issued: issued.completed,
+            commands_completed: counted.completed,
+            discarded_bytes_issued: issued.bytes,
+            discarded_bytes_completed: counted.bytes,
+            duration_s: span,
+            outstanding_mean: Some(seen.outstanding()),
+            commands_per_s: rate(issued.completed),
+            discarded_bytes_per_s: rate(issued.bytes.0),
+            latency_s: seen.latency(),
+            load: is_loaded.then(|| seen.load()),
+        });
+        let response_time = is_loaded.then_some(seen.response);
+        step.store(&TrimRowTimesStep { latency: seen.histogram, response_time });
         Ok(step)
     }
 
@@ -189,7 +203,7 @@ impl Sweep<'_> {
     /// to half of what the drive served until it does.
     fn load_alone(&mut self, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         if let Some(step) = session.step(LOAD_ALONE) {
-            self.load_rate = rate_of(self.method, step);
+            self.load_rate = rate_of(step);
         }
         let (Some(asked), true) = (self.method.asked_rate(), self.plan.has_load()) else {
             return Ok(());
@@ -199,8 +213,7 @@ impl Sweep<'_> {
         }
         session.announce(LOAD_ALONE, self.runner.now());
         let mut step = Step::new(LOAD_ALONE, LOAD_ALONE);
-        step.set("asked_per_s", asked as f64);
-        let mut rate = asked;
+        let (mut rate, mut asked_served) = (asked, None);
         for slowed in 0..=SLOWED_MAX {
             self.runner.rest(self.method.rest)?;
             let (before, now) = (self.runner.device.statistics(), self.runner.now());
@@ -210,18 +223,26 @@ impl Sweep<'_> {
             let mut seen = SeenAlone::new(now, length);
             self.runner.run(LOAD_ALONE, &mut load, &mut seen)?;
             let is_served = seen.is_served(&load);
-            if slowed == 0 {
-                step.measure("asked_served_per_s", seen.served());
-            }
+            asked_served.get_or_insert(seen.served());
             let lower = rounded(seen.served() / 2.0).min(rate / 2);
             let is_last = slowed == SLOWED_MAX || lower == 0 || !self.method.is_load_adapted();
             if is_served || is_last {
                 self.load_rate = Some(rate).filter(|_| is_served);
-                step.set("load_per_s", rate as f64);
                 let after = self.runner.device.statistics();
                 let other = OtherLoad::before(before);
-                step.caveat(other.caveat(self.runner.device, after, seen.accessed()));
-                seen.store(&mut step, is_served);
+                step.caveat(other.caveat(self.runner.device, after, seen.load.accessed()));
+                step.caveat((!is_served).then_some(Caveat::Overloaded));
+                step.store(&LoadAloneStep {
+                    asked_per_s: asked,
+                    load_per_s: rate,
+                    asked_served_per_s: asked_served,
+                    served_per_s: Some(seen.served()),
+                    late_response_s_p50: seen.late_wait(),
+                    is_served,
+                    duration_s: seen.duration(),
+                    load: seen.load.load(),
+                    response_time: seen.load.response,
+                });
                 break;
             }
             rate = lower;
@@ -239,28 +260,25 @@ impl Sweep<'_> {
         Ok(seen)
     }
 
-    /// Notes what the counters say, and what invalidates or limits the row.
+    /// The discards that were issued and those that the device counted; notes what invalidates or
+    /// limits the row.
     fn judge(
         &mut self,
         row: &Row,
         seen: &Seen,
         before: DeviceStatistics,
         step: &mut Step,
-    ) -> Result<(), MethodError> {
+    ) -> Result<(ClassStatistics, ClassStatistics), MethodError> {
         let bytes = Bytes(seen.blocks() * self.runner.shape.logical_block.bytes().0);
         let issued =
             ClassStatistics { completed: seen.commands(), bytes, ..ClassStatistics::default() };
         let counted = self.runner.discards_since(before, issued, step)?;
-        step.measure("commands_issued", issued.completed as f64);
-        step.measure("commands_completed", counted.completed as f64);
-        step.measure("discarded_bytes_issued", issued.bytes.0 as f64);
-        step.measure("discarded_bytes_completed", counted.bytes.0 as f64);
         if !row.kind.is_loaded() && seen.outstanding() < QUEUE_FULL * f64::from(row.queue_depth) {
             step.caveat(Caveat::QueueNotFull);
         }
         let after = self.runner.device.statistics();
         step.caveat(OtherLoad::before(before).caveat(self.runner.device, after, seen.accessed()));
-        Ok(())
+        Ok((issued, counted))
     }
 
     /// The largest power of two that all discards of the row begin and end at.

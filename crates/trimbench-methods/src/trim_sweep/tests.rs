@@ -7,7 +7,7 @@ use trimbench_core::{
     BlockCommand, Blocks, Bytes, Caveat, Errno, Instant, Lba, LbaRange, Nanos, Ppm, PurgeMeans,
     Status, Virtual,
 };
-use trimbench_results::{LatencyHistogram, Limit, Step};
+use trimbench_results::{Limit, Step};
 use trimbench_ssd::{SsdConfig, TrimMode};
 
 use super::load_alone::{LoadAlone, SeenAlone};
@@ -45,8 +45,16 @@ fn step<'a>(steps: &'a [Step], id: &str) -> &'a Step {
     steps.iter().find(|step| step.id == id).unwrap_or_else(|| panic!("{id} was measured"))
 }
 
+fn row(found: &MethodResult, id: &str) -> TrimRowStep {
+    step(&found.steps, id).read().unwrap()
+}
+
+fn alone(found: &MethodResult) -> LoadAloneStep {
+    step(&found.steps, "load-alone").read().unwrap()
+}
+
 fn median(found: &MethodResult, id: &str) -> f64 {
-    step(&found.steps, id).metrics["latency_s_p50"]
+    row(found, id).latency_s.percentiles.p50.unwrap()
 }
 
 #[test]
@@ -80,12 +88,11 @@ fn the_largest_trim_is_the_worst_and_rates_are_those_of_the_controller() {
     // 16 MiB: 4096 units.
     close(figure(&found.figures, "trim-max").value, 4_226e-6);
     // At depth 8 the controller never waits: 110 us and 1 us a unit.
-    let rate = step(&found.steps, "mapped-4KiB-qd8").metrics["commands_per_s"];
+    let rate = row(&found, "mapped-4KiB-qd8").commands_per_s.unwrap();
     assert!((rate * 111e-6 - 1.0).abs() < 0.01, "{rate}");
     close(figure(&found.figures, "command-rate").value, rate);
-    let row = step(&found.steps, "mapped-1MiB-qd8");
-    close(row.metrics["latency_s_p50"], 8.0 * 366e-6);
-    assert!(row.metrics["outstanding_mean"] > 7.0);
+    close(median(&found, "mapped-1MiB-qd8"), 8.0 * 366e-6);
+    assert!(row(&found, "mapped-1MiB-qd8").outstanding_mean.unwrap() > 7.0);
     assert!(!found.figures.iter().any(|figure| figure.id.starts_with("loaded")));
 }
 
@@ -128,15 +135,15 @@ fn the_chunk_is_the_largest_size_that_keeps_the_latency() {
 #[test]
 fn percentiles_come_only_with_samples_enough_and_agree_with_the_histogram() {
     let found = sweep(TrimMode::Queued, &[("commands", "100")]);
-    let row = step(&found.steps, "mapped-4KiB-qd1");
-    assert!(row.metrics.contains_key("latency_s_p90"));
-    assert!(!row.metrics.contains_key("latency_s_p99"));
-    let short = step(&found.steps, "mapped-16MiB-qd1");
-    close(short.metrics["commands_issued"], 5.0);
-    assert!(!short.metrics.contains_key("latency_s_p50"), "five have no median here");
-    close(short.metrics["latency_s_max"], 4_226e-6);
-    let histogram = LatencyHistogram::from_text(&row.histograms["latency"]).unwrap();
-    assert_eq!(histogram.count(), 100);
+    let long = row(&found, "mapped-4KiB-qd1");
+    let PercentilesStep { p90, p99, .. } = long.latency_s.percentiles;
+    assert!(p90.is_some() && p99.is_none());
+    let short = row(&found, "mapped-16MiB-qd1");
+    assert_eq!(short.commands_issued, 5);
+    assert_eq!(short.latency_s.percentiles.p50, None, "five have no median here");
+    close(short.latency_s.max.unwrap(), 4_226e-6);
+    let times: TrimRowTimesStep = step(&found.steps, "mapped-4KiB-qd1").read().unwrap();
+    assert_eq!(times.latency.count(), 100);
 }
 
 #[test]
@@ -146,10 +153,9 @@ fn merged_commands_invalidate_their_rows_and_all_that_rests_on_them() {
     let mut device = Virtual::new(lying);
     let method = method(&[("load-rate", "0")]);
     let found = run(&method, &mut device, &mut KeptSteps::default()).unwrap();
-    let row = step(&found.steps, "mapped-4MiB-qd1");
-    assert_eq!(row.caveats, [Caveat::CommandsMerged.id()]);
-    close(row.metrics["commands_issued"], 20.0);
-    close(row.metrics["commands_completed"], 10.0);
+    assert_eq!(step(&found.steps, "mapped-4MiB-qd1").caveats, [Caveat::CommandsMerged.id()]);
+    let row = row(&found, "mapped-4MiB-qd1");
+    assert_eq!((row.commands_issued, row.commands_completed), (20, 10));
     assert_eq!(figure(&found.figures, "trim-p50").caveats, [Caveat::CommandsMerged.id()]);
 }
 
@@ -164,24 +170,26 @@ fn discards_that_arrive_shorter_invalidate_their_rows() {
     assert!(figure(&found.figures, "trim-p50").caveats.iter().any(|id| id == invalid));
 }
 
-/// A row at queue depth 1 of 2,000 discards.
-fn row(kind: &str, size: u64, latencies: &[(&str, f64)]) -> Step {
-    let mut step = Step::new(format!("{kind}-{size}"), kind);
-    step.set("size_bytes", size as f64);
-    step.set("queue_depth", 1.0);
-    step.measure("commands_issued", 2_000.0);
-    for (key, value) in latencies {
-        step.measure(&format!("latency_s_{key}"), *value);
-    }
-    step
+/// A row at queue depth 1 of so many discards, with their p50, p99 and longest.
+fn made(kind: &str, size: u64, count: u64, [p50, p99, max]: [Option<f64>; 3]) -> Step {
+    let percentiles = PercentilesStep { p50, p99, ..PercentilesStep::default() };
+    let row = TrimRowStep {
+        size_bytes: Bytes(size),
+        queue_depth: 1,
+        commands_issued: count,
+        latency_s: TrimLatencyStep { max, percentiles, ..TrimLatencyStep::default() },
+        ..TrimRowStep::default()
+    };
+    Step::of(format!("{kind}-{size}"), kind, &row)
 }
 
 #[test]
 fn the_worst_is_that_of_every_content() {
+    let made = |kind, size, max| made(kind, size, 2_000, [None, None, Some(max)]);
     let steps = [
-        row("mapped", 4_096, &[("max", 0.1)]),
-        row("trimmed", 4_096, &[("max", 0.4)]),
-        row("never-written", 8_192, &[("max", 0.2)]),
+        made("mapped", 4_096, 0.1),
+        made("trimmed", 4_096, 0.4),
+        made("never-written", 8_192, 0.2),
     ];
     let figures = analyse(&method(&[]), &steps).figures;
     let worst = figure(&figures, "trim-max");
@@ -192,11 +200,8 @@ fn the_worst_is_that_of_every_content() {
 #[test]
 fn the_headline_is_of_the_reference_size_and_of_none_above() {
     let method = method(&[("reference", "1MiB")]);
-    let steps = [
-        row("mapped", 1 << 18, &[("p50", 1e-3)]),
-        row("mapped", 1 << 20, &[("p50", 2e-3)]),
-        row("mapped", 1 << 22, &[("p50", 9e-3)]),
-    ];
+    let made = |size, p50| made("mapped", size, 2_000, [Some(p50), None, None]);
+    let steps = [made(1 << 18, 1e-3), made(1 << 20, 2e-3), made(1 << 22, 9e-3)];
     close(figure(&analyse(&method, &steps).figures, "trim-p50").value, 2.0);
     let larger = analyse(&method, &steps[2..]).figures;
     assert!(larger.iter().all(|figure| figure.id != "trim-p50"));
@@ -205,10 +210,10 @@ fn the_headline_is_of_the_reference_size_and_of_none_above() {
 #[test]
 fn of_many_discards_the_chunk_goes_by_the_99th_percentile_and_of_few_by_the_longest() {
     let method = method(&[("keep", "10ms")]);
-    let mut steps = [row("mapped", 1 << 20, &[("p99", 5e-3), ("max", 0.5)])];
-    close(figure(&analyse(&method, &steps).figures, "chunk").value, 1_048_576.0);
-    steps[0].measure("commands_issued", 999.0);
-    close(figure(&analyse(&method, &steps).figures, "chunk").value, 0.0);
+    for (count, chunk) in [(2_000, 1_048_576.0), (999, 0.0)] {
+        let steps = [made("mapped", 1 << 20, count, [None, Some(5e-3), Some(0.5)])];
+        close(figure(&analyse(&method, &steps).figures, "chunk").value, chunk);
+    }
 }
 
 #[test]
@@ -246,7 +251,7 @@ fn what_was_never_written_is_used_up_and_then_purged_again() {
     assert_eq!(device.model().purges, 4, "5 rows of 160, 480 and 640 MiB, at depth 1 and 8");
     for size in ["4MiB", "12MiB", "16MiB"] {
         let id = format!("never-written-{size}-qd1");
-        let units = step(&found.steps, &id).parameters["size_bytes"] / 4_096.0;
+        let units = row(&found, &id).size_bytes.0 as f64 / 4_096.0;
         close(median(&found, &id), 130e-6 + units * 100e-9);
     }
 }
@@ -258,22 +263,21 @@ fn the_load_meets_the_trims_and_its_worst_is_found() {
     let mut device = Virtual::new(Lying::new(config));
     let set = [("sizes", "4MiB"), ("queue-depths", "1"), ("unaligned", "no")];
     let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
-    let row = step(&found.steps, "mapped-loaded-4MiB-qd1");
+    let row = row(&found, "mapped-loaded-4MiB-qd1");
+    let load = row.load.unwrap();
     // 20 TRIMs of 201 ms one after the other, 1000 accesses a second meanwhile.
-    close(row.metrics["commands_issued"], 20.0);
-    let accesses = row.metrics["accesses"];
-    assert!((3_600.0..4_800.0).contains(&accesses), "{accesses}");
+    assert_eq!(row.commands_issued, 20);
+    assert!((3_600..4_800).contains(&load.accesses), "{}", load.accesses);
     // Whoever comes as a TRIM begins waits for all of it.
     let longest = figure(&found.figures, "loaded-max");
     assert!((0.2..0.3).contains(&longest.value), "{}", longest.value);
-    close(longest.value, row.metrics["response_s_max"]);
+    close(longest.value, load.response_s_max);
     let most = figure(&found.figures, "loaded-p98.5").value;
     assert!(most > 0.15 && most <= longest.value * 1.001, "{most}");
-    let both = row.metrics["read_response_s_max"].max(row.metrics["write_response_s_max"]);
-    close(both, longest.value);
-    assert!(!row.metrics.contains_key("commands_per_s"), "paced discards have no rate");
-    let histogram = LatencyHistogram::from_text(&row.histograms["response-time"]).unwrap();
-    close(histogram.count() as f64, accesses);
+    close(load.read_response_s_max.max(load.write_response_s_max), longest.value);
+    assert_eq!(row.commands_per_s, None, "paced discards have no rate");
+    let times: TrimRowTimesStep = step(&found.steps, "mapped-loaded-4MiB-qd1").read().unwrap();
+    assert_eq!(times.response_time.unwrap().count(), load.accesses);
 }
 
 /// A drive that serves 500 commands a second.
@@ -288,15 +292,16 @@ fn a_load_that_the_drive_does_not_serve_is_halved_until_it_does() {
     let mut device = Virtual::new(Lying::new(slow()));
     let set = [("sizes", "4KiB,1MiB"), ("unaligned", "no"), ("row-time-max", "5s")];
     let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
-    let alone = step(&found.steps, "load-alone");
-    close(alone.parameters["asked_per_s"], 1_000.0);
-    let rate = alone.parameters["load_per_s"];
-    assert!((240.0..=250.0).contains(&rate), "half of 500 a second: {rate}");
+    let LoadAloneStep { asked_per_s, load_per_s: rate, .. } = alone(&found);
+    assert_eq!(asked_per_s, 1_000);
+    assert!((240..=250).contains(&rate), "half of 500 a second: {rate}");
     let loaded: Vec<&Step> = found.steps.iter().filter(|it| it.kind == "mapped-loaded").collect();
     assert_eq!(loaded.len(), 2);
     for row in loaded {
-        close(row.parameters["load_per_s"], rate);
-        assert!(row.metrics["accesses"] > 900.0 && row.metrics.contains_key("response_s_p98_5"));
+        let TrimRowStep { load_per_s, load, .. } = row.read().unwrap();
+        let load = load.unwrap();
+        assert_eq!(load_per_s, Some(rate));
+        assert!(load.accesses > 900 && load.response_s_p98_5.is_some());
     }
     let figure_of = |id| figure(&found.figures, id);
     let words = figure_of("load-rate").words().unwrap();
@@ -311,15 +316,14 @@ fn beside_a_given_load_that_is_not_served_nothing_is_measured() {
     let mut device = Virtual::new(Lying::new(slow()));
     let set = [("sizes", "4KiB"), ("unaligned", "no"), ("load-rate", "1000")];
     let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
-    let alone = step(&found.steps, "load-alone");
-    assert_eq!(alone.caveats, [Caveat::Overloaded.id()]);
+    assert_eq!(step(&found.steps, "load-alone").caveats, [Caveat::Overloaded.id()]);
     assert!(found.steps.iter().all(|step| step.kind != "mapped-loaded"));
     assert!(found.figures.iter().all(|figure| !figure.id.starts_with("loaded-")));
     assert!(figure(&found.figures, "trim-max").is_valid(), "no load was beside these");
     let rate = figure(&found.figures, "load-rate");
     assert!(!rate.is_valid() && rate.words().unwrap().contains("serves 500"), "{rate:?}");
     // It ended when a tenth of the arrivals waited: half a backlog of 60 s would be 30,000.
-    assert!(alone.metrics["accesses"] < 20_000.0);
+    assert!(alone(&found).load.accesses < 20_000);
 }
 
 #[test]
@@ -332,8 +336,8 @@ fn a_resumed_run_keeps_the_rate_that_the_drive_serves() {
     // Now it would serve any load: the rows beside it are those of the run that is continued.
     let mut fast = Virtual::new(Lying::new(drive(TrimMode::None)));
     let resumed = resume(&method, &mut fast, &mut KeptSteps::default(), done).unwrap();
-    let rate = step(&resumed.steps, "load-alone").parameters["load_per_s"];
-    close(step(&resumed.steps, "mapped-loaded-4KiB-qd1").parameters["load_per_s"], rate);
+    let rate = alone(&resumed).load_per_s;
+    assert_eq!(row(&resumed, "mapped-loaded-4KiB-qd1").load_per_s, Some(rate));
 }
 
 /// Whether a drive serves 1,000 accesses a second for 5 s that serves `served` a second, and stops
@@ -376,11 +380,11 @@ fn a_backlog_that_grows_is_not_served_and_one_stall_is_no_overload() {
 #[test]
 fn a_fast_drive_has_its_trims_spread_over_the_load() {
     let found = sweep(TrimMode::None, &[("load-time", "2s")]);
-    for row in found.steps.iter().filter(|step| step.kind == "mapped-loaded") {
-        let span = row.metrics["duration_s"];
-        let count = row.metrics["commands_issued"];
-        assert!((span - 2.0 * (count - 1.0) / count).abs() < 0.01, "{}: {span}", row.id);
-        assert!(row.metrics.contains_key("response_s_p98_5"), "{}", row.id);
+    for step in found.steps.iter().filter(|step| step.kind == "mapped-loaded") {
+        let row: TrimRowStep = step.read().unwrap();
+        let (span, count) = (row.duration_s, row.commands_issued as f64);
+        assert!((span - 2.0 * (count - 1.0) / count).abs() < 0.01, "{}: {span}", step.id);
+        assert!(row.load.unwrap().response_s_p98_5.is_some(), "{}", step.id);
     }
 }
 
@@ -391,10 +395,10 @@ fn a_row_stops_when_its_time_is_up() {
     let mut device = Virtual::new(Lying::new(config));
     let set = [("row-time-max", "1s"), ("load-rate", "0"), ("sizes", "4KiB")];
     let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
-    let row = step(&found.steps, "mapped-4KiB-qd1");
-    close(row.metrics["commands_issued"], 10.0);
-    close(row.parameters["commands_planned"], 40.0);
-    assert!(row.caveats.is_empty(), "what was not issued was not merged");
+    let TrimRowStep { commands_issued, commands_planned, .. } = row(&found, "mapped-4KiB-qd1");
+    assert_eq!((commands_issued, commands_planned), (10, 40));
+    let caveats = &step(&found.steps, "mapped-4KiB-qd1").caveats;
+    assert!(caveats.is_empty(), "what was not issued was not merged");
 }
 
 #[test]
@@ -405,10 +409,10 @@ fn a_queue_that_was_never_full_says_so() {
     // Eight begin at once; when the first ends, the time is up.
     let set = [("row-time-max", "100ms"), ("load-rate", "0"), ("sizes", "4KiB")];
     let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
-    let row = step(&found.steps, "mapped-4KiB-qd8");
-    close(row.metrics["commands_issued"], 8.0);
-    assert!((row.metrics["outstanding_mean"] - 4.5).abs() < 0.01);
-    assert_eq!(row.caveats, [Caveat::QueueNotFull.id()]);
+    let row = row(&found, "mapped-4KiB-qd8");
+    assert_eq!(row.commands_issued, 8);
+    assert!((row.outstanding_mean.unwrap() - 4.5).abs() < 0.01);
+    assert_eq!(step(&found.steps, "mapped-4KiB-qd8").caveats, [Caveat::QueueNotFull.id()]);
 }
 
 #[test]
@@ -443,13 +447,12 @@ fn the_whole_device_is_discarded_in_the_largest_pieces() {
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     let set = [("whole", "yes"), ("load-rate", "0"), ("sizes", "4KiB")];
     let found = run(&method(&set), &mut device, &mut KeptSteps::default()).unwrap();
-    let mapped = step(&found.steps, "mapped-whole-32MiB-qd1");
-    close(mapped.metrics["commands_issued"], 32.0);
+    let mapped = row(&found, "mapped-whole-32MiB-qd1");
+    assert_eq!(mapped.commands_issued, 32);
     // Of each: 130 us and 8192 units.
-    close(mapped.metrics["duration_s"], 32.0 * 8_322e-6);
-    close(mapped.metrics["discarded_bytes_issued"], 1_073_741_824.0);
-    let trimmed = step(&found.steps, "trimmed-whole-32MiB-qd1");
-    close(trimmed.metrics["duration_s"], 32.0 * 949.2e-6);
+    close(mapped.duration_s, 32.0 * 8_322e-6);
+    assert_eq!(mapped.discarded_bytes_issued, Bytes::gib(1));
+    close(row(&found, "trimmed-whole-32MiB-qd1").duration_s, 32.0 * 949.2e-6);
 }
 
 #[test]

@@ -1,17 +1,27 @@
+use trimbench_core::Bytes;
 use trimbench_engine::MethodDefinition as _;
+use trimbench_results::Step;
 
-use super::super::Settle;
-use crate::testing::{charts, curve, find, step};
+use super::super::{Settle, SettlePaceStep, SettlePointStep};
+use crate::testing::{charts, curve, find};
 
 #[test]
 fn settling_times_stand_where_they_were_measured() {
-    let point = |trimmed: f64, written: f64| {
-        let id = format!("trimmed-{trimmed}-written-{written}");
-        step(&id, "point", &[("trimmed_percent", trimmed), ("written_percent", written)], &[])
+    let point = |trimmed_percent: u32, written_percent: u32| {
+        let id = format!("trimmed-{trimmed_percent}-written-{written_percent}");
+        let point = SettlePointStep {
+            trimmed_percent,
+            written_percent,
+            range_bytes: Bytes(0),
+            written_bytes: Bytes(0),
+            trim_s: 0.1,
+            pace: SettlePaceStep { slice_s: 0.1, trimmed: None, twin: None, placebo: None },
+        };
+        Step::of(id, "point", &point)
     };
     let charts = charts(
         &Settle::INFO,
-        vec![point(25.0, 0.0), point(100.0, 50.0)],
+        vec![point(25, 0), point(100, 50)],
         &[
             ("settling-trimmed-25-written-0", 0.5, None),
             ("settling-trimmed-100-written-50", 2.0, None),
