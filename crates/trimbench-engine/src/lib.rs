@@ -46,7 +46,9 @@ pub use method::{
 };
 pub use other_load::{NOTICED, OtherLoad, is_spoiled_by_others};
 pub use pattern::{Pattern, Zones};
-pub use phase::{LatencySummary, Phase, PhaseRunner, PhaseStep, Planned, WearStep};
+pub use phase::{
+    LatencySummary, Phase, PhaseLatencyStep, PhaseRunner, PhaseStep, Planned, WearStep,
+};
 pub use quiet::{LoadOfOthers, Quietness};
 pub use rounds::{Load, LoadLength, RoundLength, RoundStep, Rounds, SteadyStep, WindowStep};
 pub use runner::{

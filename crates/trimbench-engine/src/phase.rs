@@ -59,8 +59,8 @@ struct Progress {
 }
 
 steps! {
-    /// What a phase measured, as a step has it.
-    #[derive(Clone, Debug)]
+    /// What a phase did, and how fast.
+    #[derive(Clone, Copy, Debug, Default)]
     pub struct PhaseStep {
         /// first submission to last completion
         measured elapsed_s: f64;
@@ -74,12 +74,17 @@ steps! {
         measured discarded_bytes: Option<Bytes>;
         /// bytes read and written over `elapsed_s`
         measured throughput_mb_per_s: Option<f64>;
+        /// where the drive tells what it writes to its flash
+        part wear: Option<WearStep>;
+    }
+
+    /// How long the commands of a phase took.
+    #[derive(Clone, Debug)]
+    pub struct PhaseLatencyStep {
         /// of the commands that `command_count` counts
         part latency: LatencySummary = "latency";
         /// of the discards beside reads and writes
         part trim_latency: Option<LatencySummary> = "trim_latency";
-        /// where the drive tells what it writes to its flash
-        part wear: Option<WearStep>;
     }
 
     /// How long commands took.
@@ -165,25 +170,34 @@ impl Phase {
 
     /// Notes everything in a step.
     pub fn store(&self, step: &mut Step) {
+        step.store(&self.work());
+        step.store(&self.latencies());
+        step.caveat(self.other_load);
+    }
+
+    /// What was done, and how fast.
+    pub fn work(&self) -> PhaseStep {
         let seconds = self.ended.since(self.begun).seconds();
         let some = |bytes: Bytes| (bytes.0 > 0).then_some(bytes);
-        let (latency, trim_latency) = match (self.commands - self.discards, self.discards) {
-            (0, _) => (&self.trims, None),
-            (_, 0) => (&self.latencies, None),
-            _ => (&self.latencies, Some(self.trims.summary())),
-        };
-        step.store(&PhaseStep {
+        PhaseStep {
             elapsed_s: seconds,
             command_count: self.counted(),
             read_bytes: some(self.read),
             written_bytes: some(self.written),
             discarded_bytes: some(self.discarded),
             throughput_mb_per_s: some(self.accessed()).map(|it| it.0 as f64 / 1e6 / seconds),
-            latency: latency.summary(),
-            trim_latency,
             wear: self.wear.and_then(|(before, after)| WearStep::between(before, after)),
-        });
-        step.caveat(self.other_load);
+        }
+    }
+
+    /// How long its commands took.
+    pub fn latencies(&self) -> PhaseLatencyStep {
+        let (latency, trim_latency) = match (self.commands - self.discards, self.discards) {
+            (0, _) => (&self.trims, None),
+            (_, 0) => (&self.latencies, None),
+            _ => (&self.latencies, Some(self.trims.summary())),
+        };
+        PhaseLatencyStep { latency: latency.summary(), trim_latency }
     }
 }
 

@@ -17,9 +17,7 @@ mod watch;
 
 pub use analysis::analyse;
 pub use options::{LatencyUnderLoad, OfferedRate};
-pub use steps::{
-    GrowthStep, OfferedRateStep, ResponseStep, ResponseTimesStep, ServedStep, SustainedStep,
-};
+pub use steps::{GrowthStep, OfferedRateStep, ResponseStep, ResponseTimesStep, SustainedStep};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

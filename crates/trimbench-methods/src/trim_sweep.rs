@@ -20,9 +20,7 @@ mod tests;
 pub use analysis::analyse;
 pub use options::TrimSweep;
 pub use plan::{Row, SweepKind, TrimSweepPlan};
-pub use steps::{
-    LoadAloneStep, PercentilesStep, SweepLoadStep, TrimLatencyStep, TrimRowStep, TrimRowTimesStep,
-};
+pub use steps::{LoadAloneStep, SweepLoadStep, TrimLatencyStep, TrimRowStep, TrimRowTimesStep};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

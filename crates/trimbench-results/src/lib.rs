@@ -45,5 +45,5 @@ pub use record::{
 };
 pub use role::Role;
 pub use statistics::{Bootstrap, Line};
-pub use step::{StepField, StepLacks, StepOf, StepPlace, StepRow, StepTable};
+pub use step::{PercentilesStep, StepField, StepLacks, StepOf, StepPlace, StepRow, StepTable};
 pub use verdict::Verdict;

@@ -50,9 +50,12 @@ use trimbench_core::units::{narrow, rounded};
 use crate::histogram::LatencyHistogram;
 use crate::record::{Series, Step};
 
+mod percentiles;
 mod table;
 #[cfg(test)]
 mod tests;
+
+pub use percentiles::PercentilesStep;
 
 /// Where a value of a step stands in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -266,26 +266,23 @@ impl Loaded<'_, '_> {
         let mut seen = SeenRate::new(start + warm_up, length);
         let phase = phases.run(&id, &mut streams, &mut seen)?;
         let keeps_up = !streams.has_overflowed && seen.keeps_up(all, method.places.is_some());
-        let mut step = Step::new(id, kind);
-        phase.store(&mut step);
-        let served = step.read().expect("a phase notes all of it");
-        // What a drive that lags behind made wait says how long the rate lasted, and nothing else.
-        step.metrics.clear();
-        step.histograms.clear();
         let [read, write, trim] =
             Class::ALL.map(|class| keeps_up.then(|| seen.responses(class)).flatten().unzip());
-        step.store(&OfferedRateStep {
+        let values = OfferedRateStep {
             offered_per_s: all,
             offered_reads_per_s: self.reads_of(per_second),
             trims_per_s: point.trim_rate,
             trim_bytes: (point.trim_rate > 0).then_some(self.chunk),
             kept_up: keeps_up,
             achieved_per_s: if keeps_up { Some(seen.achieved()) } else { phase.rate() },
-            served,
+            served: phase.work(),
+            trim_latency_ns_max: phase.latencies().trim_latency.map(|it| it.ns_max),
             read: read.0,
             write: write.0,
             trim: trim.0,
-        });
+        };
+        let mut step = Step::of(id, kind, &values);
+        step.caveat(phase.other_load);
         step.store(&ResponseTimesStep { read: read.1, write: write.1, trim: trim.1 });
         Ok(step)
     }

@@ -1,11 +1,10 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_engine::WearStep;
-use trimbench_results::{LatencyHistogram, StepRow, StepTable as _, steps};
+use trimbench_engine::PhaseStep;
+use trimbench_results::{LatencyHistogram, PercentilesStep, StepRow, StepTable as _, steps};
 
 use super::watch::Class;
-use crate::trim_sweep::PercentilesStep;
 
 steps! {
     /// What the drive sustains of the mix.
@@ -33,35 +32,15 @@ steps! {
         /// reads and writes that ended a second; with the warm-up where the drive did not keep up
         measured achieved_per_s: Option<f64>;
         /// with the warm-up
-        part served: ServedStep;
+        part served: PhaseStep;
+        /// the longest latency of a TRIM, exact
+        measured trim_latency_ns_max: Option<u64>;
         /// where it kept up
         part read: Option<ResponseStep> = "read";
         /// where it kept up
         part write: Option<ResponseStep> = "write";
         /// where it kept up
         part trim: Option<ResponseStep> = "trim";
-    }
-
-    /// A [`PhaseStep`](trimbench_engine::PhaseStep) without the latencies of reads and writes: what
-    /// a drive that lags behind made wait says how long the rate lasted, and nothing else.
-    #[derive(Clone, Copy, Debug, Default)]
-    pub struct ServedStep {
-        /// first submission to last completion, with the warm-up
-        measured elapsed_s: f64;
-        /// commands that ended, without the TRIMs beside reads and writes
-        measured command_count: u64;
-        /// bytes read
-        measured read_bytes: Option<Bytes>;
-        /// bytes written
-        measured written_bytes: Option<Bytes>;
-        /// bytes discarded
-        measured discarded_bytes: Option<Bytes>;
-        /// bytes read and written over `elapsed_s`
-        measured throughput_mb_per_s: Option<f64>;
-        /// the longest latency of a TRIM, exact
-        measured trim_latency_ns_max: Option<u64>;
-        /// where the drive tells what it writes to its flash
-        part wear: Option<WearStep>;
     }
 
     /// The reads, the writes or the TRIMs of a rate.

@@ -1,9 +1,8 @@
 use trimbench_core::{BlockCommand, Bytes, Caveat, Nanos, Ppm, Support, Virtual};
-use trimbench_results::{Chart, LatencyHistogram, Step};
+use trimbench_results::{Chart, LatencyHistogram, PercentilesStep, Step};
 
 use super::*;
 use crate::testing::{charts, curve, find};
-use crate::trim_sweep::PercentilesStep;
 use trimbench_engine::testing::{
     KeptSteps, Toy, assert_defined, emulated, figure, resume, run, settings, small_tlc,
 };

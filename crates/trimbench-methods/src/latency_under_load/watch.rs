@@ -13,10 +13,9 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{BlockCommand, Instant, LbaRange, Nanos, Next, Workload};
 use trimbench_engine::{Observer, Sample, Several, Streams};
-use trimbench_results::{LatencyHistogram, Quantile, statistics};
+use trimbench_results::{LatencyHistogram, PercentilesStep, Quantile, statistics};
 
 use super::steps::{GrowthStep, ResponseStep};
-use crate::trim_sweep::PercentilesStep;
 
 /// The last accesses of what counts: those of a fifth of it.
 const LATE: u64 = 5;

@@ -160,7 +160,7 @@ impl Share {
         add(&of.amplification, amplification(window), n);
         let mut latencies = LatencyHistogram::new();
         for round in window {
-            latencies.merge(&round.phase.latency.all);
+            latencies.merge(&round.latencies.latency.all);
         }
         for (metric, quantile) in of.latencies.iter().zip(QUANTILES) {
             let value = latencies.percentile(quantile).map(|value| value.0 as f64 / 1e6);

@@ -1,7 +1,7 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_engine::{PhaseStep, RateStep, RoundStep, SteadyStep};
+use trimbench_engine::{PhaseLatencyStep, PhaseStep, RateStep, RoundStep, SteadyStep};
 use trimbench_results::{Series, StepRow, StepTable as _, steps};
 
 steps! {
@@ -12,6 +12,8 @@ steps! {
         part share: SteadyShareStep;
         /// what it came to
         part phase: PhaseStep;
+        /// of its commands
+        part latencies: PhaseLatencyStep;
         /// what was before it, and its IOPS
         part round: RoundStep;
     }
@@ -49,7 +51,7 @@ pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
     let settle = [SteadyRoundStep::rows(""), RateStep::rows("")].concat();
     let round = [settle.clone(), SteadyStep::rows("")].concat();
     vec![
-        ("precondition, trim", PhaseStep::rows("")),
+        ("precondition, trim", [PhaseStep::rows(""), PhaseLatencyStep::rows("")].concat()),
         ("round, ageing", round),
         ("settle", settle),
         ("summary", SteadyCurvesStep::rows("")),

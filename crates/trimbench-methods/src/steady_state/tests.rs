@@ -11,8 +11,8 @@ use trimbench_engine::testing::{
     small_tlc,
 };
 use trimbench_engine::{
-    ASSUMED_RATE, Criterion, LatencySummary, Method, MethodDefinition as _, PhaseStep, Preset,
-    RoundStep, RunError, Shape, SteadyStep, WearStep,
+    ASSUMED_RATE, Criterion, LatencySummary, Method, MethodDefinition as _, PhaseLatencyStep,
+    PhaseStep, Preset, RoundStep, RunError, Shape, SteadyStep, WearStep,
 };
 
 fn phase(step: &Step) -> PhaseStep {
@@ -190,13 +190,13 @@ pub(super) fn rounds(percent: u32, kind: &str, iops: &[f64]) -> Vec<Step> {
             written_bytes: Some(Bytes(2_000_000_000)),
             discarded_bytes: None,
             throughput_mb_per_s: Some(iops * 4_096.0 / 1e6),
-            latency: LatencySummary { ns_max: latency.0, all: latencies },
-            trim_latency: None,
             wear: Some(worn((index + 1) as f64)),
         };
+        let latency = LatencySummary { ns_max: latency.0, all: latencies };
         let values = SteadyRoundStep {
             share: SteadyShareStep { trimmed_percent: percent, used_bytes: Bytes::gib(1) },
             phase,
+            latencies: PhaseLatencyStep { latency, trim_latency: None },
             round: RoundStep {
                 began_s: index as f64,
                 began_gb: index as f64 * 2.0,

@@ -3,10 +3,10 @@
 use trimbench_core::{
     BlockCommand, Bytes, Instant, LbaRange, Nanos, Next, Operation, OperationKind, Workload,
 };
-use trimbench_results::{LatencyHistogram, Quantile, statistics};
+use trimbench_results::{LatencyHistogram, PercentilesStep, Quantile, statistics};
 
 use super::options::TrimSweep;
-use super::steps::{PercentilesStep, SweepLoadStep, TrimLatencyStep};
+use super::steps::{SweepLoadStep, TrimLatencyStep};
 use trimbench_engine::{DeviceArea, InOrder, Observer, OpenLoop, Sample, Streams};
 
 /// Bytes of an access of the load.

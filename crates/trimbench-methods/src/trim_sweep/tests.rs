@@ -7,7 +7,7 @@ use trimbench_core::{
     BlockCommand, Blocks, Bytes, Caveat, Errno, Instant, Lba, LbaRange, Nanos, Ppm, PurgeMeans,
     Status, Virtual,
 };
-use trimbench_results::{Limit, Step};
+use trimbench_results::{Limit, PercentilesStep, Step};
 use trimbench_ssd::{SsdConfig, TrimMode};
 
 use super::load_alone::{LoadAlone, SeenAlone};
