@@ -50,9 +50,12 @@ use trimbench_core::units::rounded;
 use crate::histogram::LatencyHistogram;
 use crate::record::{Series, Step};
 
+mod deletion;
 mod table;
 #[cfg(test)]
 mod tests;
+
+pub use deletion::{DeletionDiscardsStep, DeletionStep, DeviceDiscardsStep};
 
 /// Where a value of a step stands in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
