@@ -13,6 +13,7 @@ mod metrics;
 mod options;
 mod rate;
 mod session;
+mod steps;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ mod window;
 pub use analysis::analyse;
 pub use options::{DeleteStall, Mode};
 pub use session::{DeleteStallPlan, Trial, run};
+pub use steps::{StallCurvesStep, StallFoundStep, StallSlowStep, StallTrialStep, StallWindowStep};
 pub use subject::{DeviceSubject, DirectorySubject, Groups, StallSubject};
 
 use trimbench_core::rng::Rng;

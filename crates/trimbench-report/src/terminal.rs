@@ -7,8 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use trimbench_core::units::{Bytes, rounded};
-use trimbench_results::{DriveOrder, NOT_BEGUN, NOT_FINISHED, Outcome, RunRecord, Session, Step};
+use trimbench_core::Bytes;
+use trimbench_results::{
+    DeletionStep, DriveOrder, NOT_BEGUN, NOT_FINISHED, Outcome, RunRecord, Session, StepOf,
+};
 
 use self::picture::picture;
 pub use self::picture::sparkline;
@@ -39,9 +41,6 @@ use notes::Notes;
 
 /// Columns of the labels in a session's description.
 const LABELS: usize = 12;
-/// The series that the picture shows, in steps that deleted something.
-const PICTURED: &str = "response-ms-max";
-
 /// Exact sizes longer than this are rounded.
 const EXACT_MAX: usize = 7;
 
@@ -215,7 +214,7 @@ fn describe(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
         lines.extend(figures::figures(session, notes, style));
     }
     match largest_deletion(session) {
-        Some(step) => lines.extend(deletion(step, style)),
+        Some(step) => lines.extend(deletion(&step, style)),
         None => lines.extend(curves::curves(session, style)),
     }
     lines
@@ -266,13 +265,15 @@ fn steps(session: &Session) -> String {
 }
 
 /// The picture of a deletion.
-fn deletion(step: &Step, style: Style) -> Vec<String> {
-    let (at, label) = deleted(step);
-    let picture = picture(&step.series[PICTURED], (at, &label), style);
+fn deletion(deletion: &StepOf<'_, DeletionStep>, style: Style) -> Vec<String> {
+    let (at, label) = deleted(deletion);
+    let curve = deletion.response_max.as_ref();
+    let picture = curve.map(|curve| picture(curve, (at, &label), style)).unwrap_or_default();
     if picture.is_empty() {
         return Vec::new();
     }
-    let title = format!("Response time in step {}: the longest of each column", step.id);
+    let id = &deletion.step.id;
+    let title = format!("Response time in step {id}: the longest of each column");
     let mut lines = vec![String::new()];
     lines.extend(style.labelled("", 0, &title));
     lines.extend(picture);
@@ -280,25 +281,21 @@ fn deletion(step: &Step, style: Style) -> Vec<String> {
 }
 
 /// The step of the largest deletion that can be pictured, the first of equals.
-fn largest_deletion(session: &Session) -> Option<&Step> {
-    let pictured = session.steps.iter().filter(|step| {
-        step.series.contains_key(PICTURED) && step.parameters.contains_key("deleted_at_s")
-    });
-    // `max_by` takes the last of equals.
-    let size = |step: &Step| step.parameters.get("size_bytes").copied().unwrap_or(0.0);
-    pictured.rev().max_by(|a, b| size(a).total_cmp(&size(b)))
+fn largest_deletion(session: &Session) -> Option<StepOf<'_, DeletionStep>> {
+    let deletions = session.steps.iter().filter_map(StepOf::<DeletionStep>::read);
+    let pictured = deletions.filter(|deletion| deletion.response_max.is_some());
+    // `max_by_key` takes the last of equals.
+    pictured.rev().max_by_key(|deletion| deletion.size_bytes)
 }
 
 /// When the step deleted, on its own time axis, and what and when in words.
-fn deleted(step: &Step) -> (f64, String) {
-    let at = step.parameters["deleted_at_s"];
-    let what =
-        step.parameters.get("size_bytes").map_or(String::new(), |size| size_text(*size) + " ");
-    (at, format!("{what}deleted at {}", quantity(at, "s")))
+fn deleted(deletion: &DeletionStep) -> (f64, String) {
+    let (size, at) = (size_text(deletion.size_bytes), deletion.deleted_at_s);
+    (at, format!("{size} deleted at {}", quantity(at, "s")))
 }
 
 /// The exact size if that is short: `1GiB`.
-fn size_text(bytes: f64) -> String {
-    let exact = Bytes(rounded(bytes)).to_string();
-    if exact.len() <= EXACT_MAX { exact } else { quantity(bytes, "B") }
+fn size_text(size: Bytes) -> String {
+    let exact = size.to_string();
+    if exact.len() <= EXACT_MAX { exact } else { quantity(size.0 as f64, "B") }
 }

@@ -2,15 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use trimbench_core::Caveat;
+use trimbench_core::{Bytes, Caveat};
 use trimbench_results::cards::cards;
 use trimbench_results::{
-    Axis, CardLine, Chart, ChartSeries, Direction, Figure, Interval, LabelledSession, Metric,
-    Outcome, PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series, Session, Step,
-    Verdict,
+    Axis, CardLine, Chart, ChartSeries, DeletionStep, Direction, Figure, Interval, LabelledSession,
+    Metric, Outcome, PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series, Session, Step,
+    Verdict, steps,
 };
 
 use crate::method::MethodView;
+
+steps! {
+    /// What a method found in a step.
+    struct FoundStep {
+        /// added latency
+        measured stutter_s: f64;
+        /// the longest latency
+        measured latency_ns_max: Option<f64>;
+    }
+}
 
 /// A figure that is better lower.
 pub(crate) fn figure(id: &str, title: &str, value: f64, unit: &'static str) -> Figure {
@@ -40,7 +50,7 @@ pub(crate) fn session(name: &str, stutter: f64, [low, high]: [f64; 2]) -> Sessio
     overdue.interval = Interval::new(low, high, 0.95);
     let mut session = Session {
         state: "fresh, then filled once sequentially".to_owned(),
-        steps: vec![placebo(), delete(1e9, 0.3), delete(4e9, 1.2)],
+        steps: vec![placebo(), delete(1_000_000_000, 0.3), delete(4_000_000_000, 1.2)],
         figures: vec![overdue, headline, longest],
         caveats: vec![Caveat::Emulated.id().to_owned()],
         trace_hash: Some("0123456789abcdef".to_owned()),
@@ -54,18 +64,12 @@ pub(crate) fn session(name: &str, stutter: f64, [low, high]: [f64; 2]) -> Sessio
 }
 
 fn placebo() -> Step {
-    let mut step = Step::new("placebo-0", "placebo");
-    step.measure("stutter_s", 0.0);
-    step
+    let found = FoundStep { stutter_s: 0.0, latency_ns_max: None };
+    Step::of("placebo-0", "placebo", &found)
 }
 
 /// A deletion at 1 s of 5 s, after which the device stalls for `stall` seconds.
-fn delete(size: f64, stall: f64) -> Step {
-    let mut step = Step::new(format!("delete-{size:e}-0"), "delete");
-    step.set("size_bytes", size);
-    step.set("deleted_at_s", 1.0);
-    step.measure("stutter_s", stall);
-    step.measure("latency_ns_max", stall * 1e9);
+fn delete(size: u64, stall: f64) -> Step {
     let x: Vec<f64> = (0..500).map(|index| f64::from(index) / 100.0).collect();
     let response = |&x: &f64| match x - 1.0 {
         // Nothing is issued in the last tenth of a second.
@@ -74,8 +78,10 @@ fn delete(size: f64, stall: f64) -> Step {
         _ => Some(0.1),
     };
     let y = x.iter().map(response).collect();
-    let series = Series::new("s", "ms", x, y).unwrap();
-    step.series.insert("response-ms-max".to_owned(), series);
+    let response_max = Series::new("s", "ms", x, y);
+    let deletion = DeletionStep { size_bytes: Bytes(size), deleted_at_s: 1.0, response_max };
+    let mut step = Step::of(format!("delete-{size:e}-0"), "delete", &deletion);
+    step.store(&FoundStep { stutter_s: stall, latency_ns_max: Some(stall * 1e9) });
     step
 }
 

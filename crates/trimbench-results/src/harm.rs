@@ -1,12 +1,13 @@
 //! Harm: data that TRIM lost or falsified, as steps count it.
 //!
-//! A step that finds such blocks measures their number under the key of a [`Harm`]. Figures of a
+//! A step that looks for such blocks stores their number as a [`HarmStep`]. Figures of a
 //! method exist only when its session has finished; a step is kept when it ends. So advice counts
 //! these keys in every step of every session, and a run that was interrupted, failed or was killed
 //! still speaks against TRIM. No method is known here by name.
 
 use crate::record::{Session, Step};
 use crate::role::Role;
+use crate::step::{StepField as _, StepLacks, StepPlace, StepRow, StepTable};
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,10 @@ pub enum Harm {
     /// Blocks lost what was written before any TRIM.
     WritesLost,
 }
+
+/// What a step found of the harms that it looked for, in blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HarmStep(pub Vec<(Harm, u64)>);
 
 impl Harm {
     /// All of them, the worst first.
@@ -76,11 +81,50 @@ impl Harm {
 
     /// How many blocks a step found.
     pub fn of_step(self, step: &Step) -> f64 {
-        step.metric(self.key()).map_or(0.0, |blocks| blocks.max(0.0))
+        self.found_in(std::slice::from_ref(step))
     }
 
     /// How many blocks the steps of a session found together.
     pub fn of_steps(self, session: &Session) -> f64 {
-        session.steps.iter().map(|step| self.of_step(step)).sum()
+        self.found_in(&session.steps)
+    }
+
+    /// The sum over those of the steps that looked for them.
+    fn found_in(self, steps: &[Step]) -> f64 {
+        steps.iter().filter_map(|step| self.read("", step)).map(|blocks| blocks as f64).sum()
+    }
+
+    fn read(self, prefix: &str, step: &Step) -> Option<u64> {
+        u64::read(StepPlace::Measured, &format!("{prefix}{}", self.key()), step)
+    }
+}
+
+impl HarmStep {
+    /// How many blocks it found; `None` if it did not look for them.
+    pub fn blocks(&self, harm: Harm) -> Option<u64> {
+        self.0.iter().find(|(other, _)| *other == harm).map(|(_, blocks)| *blocks)
+    }
+}
+
+impl StepTable for HarmStep {
+    fn rows(prefix: &str) -> Vec<StepRow> {
+        let row = |harm: Harm| StepRow {
+            key: format!("{prefix}{}", harm.key()),
+            place: StepPlace::Measured,
+            always: false,
+            help: harm.words().to_owned(),
+        };
+        Harm::ALL.map(row).into()
+    }
+
+    fn store(&self, prefix: &str, step: &mut Step) {
+        for (harm, blocks) in &self.0 {
+            blocks.store(StepPlace::Measured, &format!("{prefix}{}", harm.key()), step);
+        }
+    }
+
+    fn read(prefix: &str, step: &Step) -> Result<Self, StepLacks> {
+        let found = |harm: Harm| Some((harm, harm.read(prefix, step)?));
+        Ok(Self(Harm::ALL.into_iter().filter_map(found).collect()))
     }
 }

@@ -31,7 +31,7 @@ pub mod verdict;
 pub use advice::{Action, Advice, Reason, advise};
 pub use chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession, Mark};
 pub use compare::{ChangeLimit, Comparison, Effect, MetricChange, Pair, compare};
-pub use harm::Harm;
+pub use harm::{Harm, HarmStep};
 pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{
     Limit, LimitError, LimitOutcome, VerdictLimit, VerdictLimitError, VerdictOutcome,
@@ -45,5 +45,8 @@ pub use record::{
 };
 pub use role::Role;
 pub use statistics::{Bootstrap, Line};
-pub use step::{PercentilesStep, StepField, StepLacks, StepOf, StepPlace, StepRow, StepTable};
+pub use step::{
+    DeletionDiscardsStep, DeletionStep, DeviceDiscardsStep, PercentilesStep, StepField, StepLacks,
+    StepOf, StepPlace, StepRow, StepTable,
+};
 pub use verdict::Verdict;

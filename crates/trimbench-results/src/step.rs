@@ -50,11 +50,13 @@ use trimbench_core::units::{narrow, rounded};
 use crate::histogram::LatencyHistogram;
 use crate::record::{Series, Step};
 
+mod deletion;
 mod percentiles;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use deletion::{DeletionDiscardsStep, DeletionStep, DeviceDiscardsStep};
 pub use percentiles::PercentilesStep;
 
 /// Where a value of a step stands in the record.

@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use tests::methods_on_drives;
 use tests::report_page::{Look, look, run_on_drives, run_on_files, write_page};
+use trimbench_core::Bytes;
 use trimbench_methods::METHODS;
-use trimbench_results::{RunRecord, Series};
+use trimbench_results::{DeletionStep, RunRecord, Series};
 
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
@@ -114,14 +115,14 @@ fn with_samples(run: &Path, stall: Option<u32>) -> Result<RunRecord> {
     let mut deletions = record.sessions.iter_mut().flat_map(|session| &mut session.steps);
     let deletion = deletions.rfind(|step| step.kind == "delete");
     let deletion = deletion.context("the record has a deletion")?;
-    deletion.parameters.insert("size_bytes".to_owned(), 1e12);
     let x = (0..SAMPLES).map(|at| f64::from(at) / 1e3).collect();
     // Some noise, the same each time: multiples of 1 us from 80 to 120.
     let noise = |at: u32| f64::from(80 + at.wrapping_mul(2_654_435_761) % 41) / 1e3;
     let value = |at| if Some(at) == stall { STALL_MS } else { noise(at) };
     let y = (0..SAMPLES).map(|at| Some(value(at))).collect();
-    let series = Series::new("s", "ms", x, y).context("the samples are sound")?;
-    deletion.series.insert("response-ms-max".to_owned(), series);
+    let response_max = Some(Series::new("s", "ms", x, y).context("the samples are sound")?);
+    let size_bytes = Bytes(1_000_000_000_000);
+    deletion.store(&DeletionStep { size_bytes, response_max, ..deletion.read()? });
     Ok(record)
 }
 

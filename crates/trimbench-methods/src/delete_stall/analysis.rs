@@ -8,20 +8,20 @@
 //! the S of pairs is regressed on size (Theil and Sen). A never is: it grows with the square, and
 //! its exponent is printed.
 
+use trimbench_core::Caveat;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Caveat};
 use trimbench_results::statistics::{
     Bootstrap, bootstrap_interval, bootstrap_mean, curvature, mean, power_exponent, sen_interval,
     theil_sen,
 };
-use trimbench_results::{Figure, Interval, LatencyHistogram, Metric, Quantile, Step};
+use trimbench_results::{Figure, Interval, LatencyHistogram, Metric, Quantile, Step, StepOf};
 
 use super::metrics::{
-    CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, READS_AT_REST, RESPONSE_MAX,
-    SLOW_READS, SLOW_TIME, WORST_RESPONSE, of_largest, response,
+    CURVATURE, EXPONENT, INTERCEPT, LARGEST_DELAY, OVERDUE, OfTrial, READS_AT_REST, WORST_RESPONSE,
+    of_largest, response,
 };
 use super::options::DeleteStall;
-use super::window::READ_RATE;
+use super::steps::{StallFoundStep, StallSlowStep, StallTrialStep, StallWindowStep};
 use trimbench_engine::{Findings, is_spoiled_by_others};
 
 mod verdict;
@@ -31,13 +31,18 @@ const LEVEL: f64 = 0.95;
 /// Placebo windows with more overdue time than this share make the baseline unsteady.
 const UNSTEADY_SHARE: f64 = 0.01;
 
+/// The stutter of a trial.
+const STUTTER: OfTrial = |trial| Some(trial.found?.stutter_s);
+
+type Measured<'a> = StepOf<'a, StallTrialStep>;
+
 /// A deletion, and the placebo of the same size in the same block.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     /// The size that it stands for, GB.
     gigabytes: f64,
-    deletion: &'a Step,
-    placebo: &'a Step,
+    deletion: &'a Measured<'a>,
+    placebo: &'a Measured<'a>,
 }
 
 /// The means that a quiet window has.
@@ -53,25 +58,27 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     if method.placebo_only {
         caveats.push(Caveat::PlaceboOnly);
     }
-    if Baseline::of(steps, |_| true).is_none() {
+    let trials = measured(steps);
+    let Some(baseline) = Baseline::of(&trials, |_| true) else {
         caveats.push(Caveat::TooFewPoints);
         return Findings::new(Vec::new(), caveats);
-    }
-    if unsteady(steps) {
+    };
+    if unsteady(&trials) {
         caveats.push(Caveat::UnsteadyBaseline);
     }
-    if unresolved(steps) {
+    if unresolved(&trials) {
         caveats.push(Caveat::BelowResolution);
     }
-    let at_rest = (method.readers > 0).then(|| reads_at_rest(steps)).flatten();
-    measure_trials(method, steps, at_rest);
-    let pairs = pairs(steps);
-    let mut figures = verdict::stutter(&points(&pairs, "stutter_s"));
+    let at_rest = (method.readers > 0).then(|| reads_at_rest(&trials)).flatten();
+    measure_trials(method, steps, (baseline, at_rest));
+    let trials = measured(steps);
+    let pairs = pairs(&trials);
+    let mut figures = verdict::stutter(&points(&pairs, STUTTER));
     if !figures.iter().any(|figure| figure.headline) {
         caveats.push(Caveat::TooFewPoints);
     }
     let differs = figures.first().is_some_and(verdict::is_slope_found);
-    let deletions: Vec<&Step> = steps.iter().filter(|step| step.kind != "placebo").collect();
+    let deletions: Vec<&Measured<'_>> = trials.iter().filter(|it| !is_placebo(it)).collect();
     let largest = at_largest(method, &deletions, rng);
     // The exponent of a delay that may be nothing says nothing.
     let delayed = largest.iter().any(|figure| {
@@ -82,7 +89,7 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     figures.extend(largest);
     figures.extend(READS_AT_REST.measured(at_rest));
     if method.readers == 0 {
-        figures.extend(percentiles(steps));
+        figures.extend(percentiles(&trials));
     }
     if let Some(figure) = figures.first_mut() {
         figure.rests_on(&*steps);
@@ -90,136 +97,136 @@ pub fn analyse(method: &DeleteStall, steps: &mut [Step], rng: &mut Rng) -> Findi
     Findings::new(figures, caveats)
 }
 
-/// Adds to each step what it came to against the placebos of its size.
-fn measure_trials(method: &DeleteStall, steps: &mut [Step], at_rest: Option<f64>) {
-    let rate = 1e9 / method.gap.0 as f64;
-    let sums: Vec<(f64, f64)> = steps.iter().map(|step| sums(step, steps)).collect();
-    for (step, (stutter, delay)) in steps.iter_mut().zip(sums) {
-        step.measure("stutter_s", stutter);
-        if method.readers > 0 {
-            slowness(step, at_rest.unwrap_or(0.0));
-        } else {
-            step.measure("delay_request_s", delay);
-            step.measure("equivalent_stop_s", (2.0 * delay.max(0.0) / rate).sqrt());
-        }
+fn measured(steps: &[Step]) -> Vec<Measured<'_>> {
+    steps.iter().filter_map(StepOf::read).collect()
+}
+
+fn is_placebo(trial: &Measured<'_>) -> bool {
+    trial.step.kind == "placebo"
+}
+
+/// Adds to each step what it came to against the placebos of its size; of all sizes where that has
+/// none.
+fn measure_trials(
+    method: &DeleteStall,
+    steps: &mut [Step],
+    (baseline, at_rest): (Baseline, Option<f64>),
+) {
+    let trials = measured(steps);
+    let found = |step: &Step| {
+        let trial: StallTrialStep = step.read().ok()?;
+        let is_alike = |placebo: &Measured<'_>| placebo.label_bytes == trial.label_bytes;
+        let baseline = Baseline::of(&trials, is_alike).unwrap_or(baseline);
+        Some(found(method, &trial, (baseline, at_rest)))
+    };
+    let found: Vec<Option<StallFoundStep>> = steps.iter().map(found).collect();
+    for (step, found) in steps.iter_mut().zip(&found) {
+        step.store(found);
     }
 }
 
-/// The bytes that a trial stands for.
-fn label(step: &Step) -> f64 {
-    step.parameter("label_bytes").unwrap_or(0.0)
+/// `S` and `A` of a trial, and what follows from them; how slow a closed loop was.
+fn found(
+    method: &DeleteStall,
+    trial: &StallTrialStep,
+    (baseline, at_rest): (Baseline, Option<f64>),
+) -> StallFoundStep {
+    let window = &trial.window;
+    let delay = window.load_response_s_sum - window.load_count as f64 * baseline.load;
+    let delay = (method.readers == 0).then_some(delay);
+    let rate = 1e9 / method.gap.0 as f64;
+    StallFoundStep {
+        stutter_s: window.probe_latency_s_sum - window.probe_count as f64 * baseline.probe,
+        delay_request_s: delay,
+        equivalent_stop_s: delay.map(|delay| (2.0 * delay.max(0.0) / rate).sqrt()),
+        slow: at_rest.and_then(|at_rest| slowness(trial, at_rest)),
+    }
 }
 
 /// Each deletion with its placebo; without those beside which something else used the device, as
 /// long as what remains gives an interval.
-fn pairs(steps: &[Step]) -> Vec<Pair<'_>> {
-    let of_kind =
-        |is_placebo| steps.iter().filter(move |step| is_placebo == (step.kind == "placebo"));
-    let suffix = |step: &'_ Step| step.id.split_once('-').map(|(_, suffix)| suffix.to_owned());
-    let pair = |deletion| {
-        let placebo = of_kind(true).find(|placebo| suffix(placebo) == suffix(deletion))?;
-        Some(Pair { gigabytes: label(deletion) / 1e9, deletion, placebo })
+fn pairs<'a>(trials: &'a [Measured<'a>]) -> Vec<Pair<'a>> {
+    let suffix =
+        |trial: &Measured<'_>| trial.step.id.split_once('-').map(|(_, suffix)| suffix.to_owned());
+    let pair = |deletion: &'a Measured<'a>| {
+        let mut placebos = trials.iter().filter(|it| is_placebo(it));
+        let placebo = placebos.find(|placebo| suffix(placebo) == suffix(deletion))?;
+        Some(Pair { gigabytes: deletion.label_bytes.0 as f64 / 1e9, deletion, placebo })
     };
-    let all: Vec<Pair<'_>> = of_kind(false).filter_map(pair).collect();
+    let all: Vec<Pair<'_>> = trials.iter().filter(|it| !is_placebo(it)).filter_map(pair).collect();
     let mut kept = all.clone();
     kept.retain(|pair| !spoiled(pair.deletion) && !spoiled(pair.placebo));
-    if verdict::slope_interval(&points(&kept, "stutter_s")).is_some() { kept } else { all }
+    if verdict::slope_interval(&points(&kept, STUTTER)).is_some() { kept } else { all }
 }
 
-fn metric(step: &Step, key: &str) -> f64 {
-    step.metric(key).unwrap_or(0.0)
-}
-
-/// `S` and `A` of a step, in seconds and request-seconds, against the placebos of its size; of all
-/// sizes where that has none.
-fn sums(step: &Step, steps: &[Step]) -> (f64, f64) {
-    let is_alike = |placebo: &Step| label(placebo).total_cmp(&label(step)).is_eq();
-    let baseline = Baseline::of(steps, is_alike).or_else(|| Baseline::of(steps, |_| true));
-    let over = |sum, count, base: f64| metric(step, sum) - metric(step, count) * base;
-    baseline.map_or((0.0, 0.0), |baseline| {
-        (
-            over("probe_latency_s_sum", "probe_count", baseline.probe),
-            over("load_response_s_sum", "load_count", baseline.load),
-        )
-    })
-}
-
-/// Whether other load on the device spoiled the step.
-fn spoiled(step: &Step) -> bool {
-    step.caveats.iter().any(|id| is_spoiled_by_others(id))
+/// Whether other load on the device spoiled the trial.
+fn spoiled(trial: &Measured<'_>) -> bool {
+    trial.step.caveats.iter().any(|id| is_spoiled_by_others(id))
 }
 
 impl Baseline {
     /// The means over these placebos; those that other load spoiled are left out if others remain.
-    fn of(steps: &[Step], is_one: impl Fn(&Step) -> bool) -> Option<Self> {
-        let is_placebo = |step: &&Step| step.kind == "placebo" && is_one(step);
-        let mut placebos: Vec<&Step> = steps.iter().filter(is_placebo).collect();
-        if placebos.iter().any(|step| !spoiled(step)) {
-            placebos.retain(|step| !spoiled(step));
+    fn of(trials: &[Measured<'_>], is_one: impl Fn(&Measured<'_>) -> bool) -> Option<Self> {
+        let mut placebos: Vec<&Measured<'_>> =
+            trials.iter().filter(|it| is_placebo(it) && is_one(it)).collect();
+        if placebos.iter().any(|placebo| !spoiled(placebo)) {
+            placebos.retain(|placebo| !spoiled(placebo));
         }
-        let total = |key: &str| -> f64 { placebos.iter().map(|step| metric(step, key)).sum() };
-        let (probes, loads) = (total("probe_count"), total("load_count"));
+        let total = |value: fn(&StallWindowStep) -> f64| -> f64 {
+            placebos.iter().map(|placebo| value(&placebo.window)).sum()
+        };
+        let (probes, loads) = (total(|it| it.probe_count as f64), total(|it| it.load_count as f64));
         (probes > 0.0 && loads > 0.0).then(|| Self {
-            probe: total("probe_latency_s_sum") / probes,
-            load: total("load_response_s_sum") / loads,
+            probe: total(|it| it.probe_latency_s_sum) / probes,
+            load: total(|it| it.load_response_s_sum) / loads,
         })
     }
 }
 
-fn unsteady(steps: &[Step]) -> bool {
-    steps.iter().filter(|step| step.kind == "placebo").any(|step| {
-        let window = step.parameter("window_s").unwrap_or(0.0);
-        metric(step, "overdue_s") > UNSTEADY_SHARE * window
-    })
+fn unsteady(trials: &[Measured<'_>]) -> bool {
+    let is_unsteady = |it: &StallWindowStep| it.overdue_s > UNSTEADY_SHARE * it.window_s;
+    trials.iter().filter(|it| is_placebo(it)).any(|it| is_unsteady(&it.window))
 }
 
 /// Whether most probes beside placebos took no time.
-fn unresolved(steps: &[Step]) -> bool {
+fn unresolved(trials: &[Measured<'_>]) -> bool {
     let mut latencies = LatencyHistogram::new();
-    for step in steps.iter().filter(|step| step.kind == "placebo") {
-        step.histogram("probe-latency").iter().for_each(|histogram| latencies.merge(histogram));
+    for placebo in trials.iter().filter(|it| is_placebo(it)) {
+        latencies.merge(&placebo.window.probe_latency);
     }
     latencies.percentile(Quantile::P50).is_some_and(|median| median.0 == 0)
 }
 
-/// Size of each pair, and by how much the deletion's metric exceeds the placebo's.
-fn points(pairs: &[Pair<'_>], key: &str) -> Vec<(f64, f64)> {
+/// Size of each pair, and by how much the deletion's value exceeds the placebo's.
+fn points(pairs: &[Pair<'_>], value: OfTrial) -> Vec<(f64, f64)> {
     let point =
-        |pair: &Pair<'_>| (pair.gigabytes, metric(pair.deletion, key) - metric(pair.placebo, key));
-    pairs.iter().map(point).collect()
+        |pair: &Pair<'_>| Some((pair.gigabytes, value(pair.deletion)? - value(pair.placebo)?));
+    pairs.iter().filter_map(point).collect()
 }
 
 /// Reads a second of a closed loop after placebos.
-fn reads_at_rest(steps: &[Step]) -> Option<f64> {
-    let rates = steps.iter().filter(|step| step.kind == "placebo").filter_map(|step| {
-        let window = step.parameter("window_s").filter(|window| *window > 0.0)?;
-        Some(metric(step, "load_count") / window)
-    });
-    let rates: Vec<f64> = rates.collect();
+fn reads_at_rest(trials: &[Measured<'_>]) -> Option<f64> {
+    let windows = trials.iter().filter(|it| is_placebo(it)).map(|it| &it.window);
+    let windows = windows.filter(|window| window.window_s > 0.0);
+    let rates: Vec<f64> =
+        windows.map(|window| window.load_count as f64 / window.window_s).collect();
     mean(&rates)
 }
 
 /// For how long less than half of the reads at rest ended after a deletion, and how many a second.
-fn slowness(step: &mut Step, at_rest: f64) {
-    let (Some(curve), Some(&deleted_at)) =
-        (step.series.get(READ_RATE), step.parameters.get("deleted_at_s"))
-    else {
-        return;
-    };
-    let width = curve.x.get(1).copied().unwrap_or(0.0);
-    let after = curve.x.iter().zip(&curve.y).filter(|(x, _)| **x >= deleted_at);
+fn slowness(trial: &StallTrialStep, at_rest: f64) -> Option<StallSlowStep> {
+    let curve = trial.curves.reads.as_ref()?;
+    let width = curve.x.get(1)?;
+    let after = curve.x.iter().zip(&curve.y).filter(|(x, _)| **x >= trial.deletion.deleted_at_s);
     let slow: Vec<f64> = after.filter_map(|(_, y)| y.filter(|y| *y < at_rest / 2.0)).collect();
-    step.measure(SLOW_TIME, slow.len() as f64 * width);
-    if let Some(rate) = mean(&slow) {
-        step.measure(SLOW_READS, rate);
-    }
+    Some(StallSlowStep { slow_s: slow.len() as f64 * width, slow_reads_per_s: mean(&slow) })
 }
 
 /// What else the points say: intercept, curvature, the cross-check by overdue time, the exponent.
 fn shape(method: &DeleteStall, pairs: &[Pair<'_>], rng: &mut Rng, delayed: bool) -> Vec<Figure> {
-    let stutter = points(pairs, "stutter_s");
-    let overdue = points(pairs, "overdue_s");
-    let delay = points(pairs, "delay_request_s");
+    let stutter = points(pairs, STUTTER);
+    let overdue = points(pairs, |trial| Some(trial.window.overdue_s));
+    let delay = points(pairs, |trial| trial.found?.delay_request_s);
     let mut figures = Vec::new();
     let mut add = |metric: &Metric, value: f64, interval: Option<Interval>| {
         let figure = metric.measured(value);
@@ -246,22 +253,19 @@ fn shape(method: &DeleteStall, pairs: &[Pair<'_>], rng: &mut Rng, delayed: bool)
 }
 
 /// The longest of all responses after deletions, of whatever size.
-fn worst_response(deletions: &[&Step]) -> Option<Figure> {
-    let values: Vec<f64> = deletions.iter().filter_map(|step| step.metric(RESPONSE_MAX)).collect();
+fn worst_response(deletions: &[&Measured<'_>]) -> Option<Figure> {
+    let values: Vec<f64> = deletions.iter().filter_map(|it| it.window.response_s_max).collect();
     let figure = WORST_RESPONSE.measured(values.iter().copied().reduce(f64::max))?;
     Some(figure.with_n(values.len() as u64))
 }
 
 /// The largest size: what each measure of one deletion came to, in the mean.
-fn at_largest(method: &DeleteStall, deletions: &[&Step], rng: &mut Rng) -> Vec<Figure> {
-    let Some(largest) = deletions.iter().map(|step| label(step)).max_by(f64::total_cmp) else {
-        return Vec::new();
-    };
-    let chosen: Vec<&&Step> = deletions.iter().filter(|step| label(step) >= largest).collect();
-    let size = Bytes(trimbench_core::units::rounded(largest));
+fn at_largest(method: &DeleteStall, deletions: &[&Measured<'_>], rng: &mut Rng) -> Vec<Figure> {
+    let Some(size) = deletions.iter().map(|it| it.label_bytes).max() else { return Vec::new() };
     let mut figures = Vec::new();
-    for (metric_of, key) in of_largest(method, size) {
-        let values: Vec<f64> = chosen.iter().filter_map(|step| step.metric(key)).collect();
+    for (metric_of, value) in of_largest(method, size) {
+        let chosen = deletions.iter().filter(|it| it.label_bytes == size);
+        let values: Vec<f64> = chosen.filter_map(|it| value(it)).collect();
         if values.is_empty() {
             continue;
         }
@@ -274,12 +278,12 @@ fn at_largest(method: &DeleteStall, deletions: &[&Step], rng: &mut Rng) -> Vec<F
 }
 
 /// Response times in two views: per access, and weighted by the time spent.
-fn percentiles(steps: &[Step]) -> Vec<Figure> {
+fn percentiles(trials: &[Measured<'_>]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for placebo in [false, true] {
         let mut merged = LatencyHistogram::new();
-        for step in steps.iter().filter(|step| (step.kind == "placebo") == placebo) {
-            step.histogram("response-time").iter().for_each(|histogram| merged.merge(histogram));
+        for trial in trials.iter().filter(|it| is_placebo(it) == placebo) {
+            merged.merge(&trial.window.response_time);
         }
         for quantile in Quantile::STANDARD {
             let of_accesses = merged.percentile(quantile);

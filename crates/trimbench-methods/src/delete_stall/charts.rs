@@ -1,10 +1,10 @@
 //! Charts, after \[S1\]: response times around a deletion, and the stutter over its size.
 
-use trimbench_results::Step;
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
 use trimbench_results::number::quantity;
+use trimbench_results::{DeletionStep, Series, StepOf};
 
-use super::window::READ_RATE;
+use super::steps::{StallCurvesStep, StallFoundStep};
 
 #[cfg(test)]
 mod tests;
@@ -16,24 +16,26 @@ pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
 }
 
 /// The largest deletion of the session, the first of equals.
-fn largest<'a>(session: &LabelledSession<'a>) -> Option<&'a Step> {
-    let size = |step: &Step| step.parameter("size_bytes").unwrap_or(0.0);
-    session.steps_of("delete").rev().max_by(|a, b| size(a).total_cmp(&size(b)))
+fn largest<'a>(session: &LabelledSession<'a>) -> Option<StepOf<'a, DeletionStep>> {
+    let deletions = session.steps_of("delete").filter_map(StepOf::<DeletionStep>::read);
+    deletions.rev().max_by_key(|deletion| deletion.size_bytes)
 }
 
-/// A series of the largest deletion of each target, with the moment of the deletion marked.
-fn around_deletion(mut chart: Chart, series: &str, sessions: &[LabelledSession<'_>]) -> Chart {
+/// A curve of the largest deletion of each target, with the moment of the deletion marked.
+fn around_deletion(
+    mut chart: Chart,
+    curve: impl Fn(&StepOf<'_, DeletionStep>) -> Option<Series>,
+    sessions: &[LabelledSession<'_>],
+) -> Chart {
     let mut marked: Vec<(f64, String)> = Vec::new();
     for session in sessions {
-        let Some(step) = largest(session) else { continue };
-        let Some(curve) = step.series.get(series) else { continue };
-        chart.curve(ChartSeries::line(&session.label, curve));
-        let size = step.parameter("size_bytes").unwrap_or(0.0);
-        if let Some(at) = step.parameters.get("deleted_at_s") {
-            let mark = (*at, format!("{} deleted", quantity(size, "B")));
-            if !marked.contains(&mark) {
-                marked.push(mark);
-            }
+        let Some(deletion) = largest(session) else { continue };
+        let Some(curve) = curve(&deletion) else { continue };
+        chart.curve(ChartSeries::line(&session.label, &curve));
+        let size = quantity(deletion.size_bytes.0 as f64, "B");
+        let mark = (deletion.deleted_at_s, format!("{size} deleted"));
+        if !marked.contains(&mark) {
+            marked.push(mark);
         }
     }
     for (at, label) in marked {
@@ -51,7 +53,7 @@ fn response(sessions: &[LabelledSession<'_>]) -> Chart {
         "The longest response time of each column; the dashed line is the moment \
         of the deletion. A stall is a hill that begins there.",
     );
-    around_deletion(chart, "response-ms-max", sessions)
+    around_deletion(chart, |it| it.response_max.clone(), sessions)
 }
 
 /// The reads of a closed loop.
@@ -63,7 +65,7 @@ fn reads(sessions: &[LabelledSession<'_>]) -> Chart {
         "The reads of the closed loop (`readers`) that ended in each column. A long shallow valley \
         is many short discards, a short deep one few long ones.",
     );
-    around_deletion(chart, READ_RATE, sessions)
+    around_deletion(chart, |it| it.step.read::<StallCurvesStep>().ok()?.reads, sessions)
 }
 
 /// What was discarded meanwhile.
@@ -75,7 +77,7 @@ fn discarded(sessions: &[LabelledSession<'_>]) -> Chart {
         "Bytes whose discards were completed, in each column: when a stall ends \
         and discards end tells whether they are one.",
     );
-    around_deletion(chart, "discarded-mib", sessions)
+    around_deletion(chart, |it| it.step.read::<StallCurvesStep>().ok()?.discarded, sessions)
 }
 
 /// A point for each deletion, the placebos at size 0, and the line whose slope is the headline.
@@ -95,8 +97,9 @@ fn regression(sessions: &[LabelledSession<'_>]) -> Chart {
             .iter()
             .flat_map(|kind| session.steps_of(kind))
             .filter_map(|step| {
-                let size = step.parameters.get("size_bytes")?;
-                Some((size / GIGABYTE, step.metric("stutter_s")?))
+                let deletion: DeletionStep = step.read().ok()?;
+                let found: StallFoundStep = step.read().ok()?;
+                Some((deletion.size_bytes.0 as f64 / GIGABYTE, found.stutter_s))
             })
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -5,6 +5,7 @@ use trimbench_core::Bytes;
 use trimbench_results::{Direction, Metric, Quantile, Role};
 
 use super::options::DeleteStall;
+use super::steps::StallTrialStep;
 
 pub(super) const STUTTER: Metric = Metric::new("stutter", "stutter per GB deleted", "s/GB", Lower)
     .headline()
@@ -24,36 +25,46 @@ pub(super) const CURVATURE: Metric =
 pub(super) const EXPONENT: Metric =
     Metric::new("delay-exponent", "exponent of the delay on size", "", Neither);
 
-/// What one deletion of the largest size came to: id, title, unit, direction, and the metric of a
-/// step.
-type OfLargest = (&'static str, &'static str, &'static str, Direction, &'static str);
+/// A value of a trial.
+pub(super) type OfTrial = fn(&StallTrialStep) -> Option<f64>;
+
+/// What one deletion of the largest size came to: id, title, unit, direction, and the value.
+type OfLargest = (&'static str, &'static str, &'static str, Direction, OfTrial);
 
 /// Beside any load.
 const LARGEST: [OfLargest; 3] = [
-    ("largest-stutter", "stutter", "s", Lower, "stutter_s"),
-    ("largest-read-gap", "mean of the longest gaps between reads", "s", Lower, "read_gap_s"),
-    ("largest-response-max", "mean of the worst responses", "s", Lower, RESPONSE_MAX),
+    ("largest-stutter", "stutter", "s", Lower, |it| Some(it.found?.stutter_s)),
+    ("largest-read-gap", "mean of the longest gaps between reads", "s", Lower, |it| {
+        Some(it.window.read_gap_s)
+    }),
+    ("largest-response-max", "mean of the worst responses", "s", Lower, |it| {
+        it.window.response_s_max
+    }),
 ];
 /// Beside the open-loop load.
 const LARGEST_OPEN: [OfLargest; 5] = [
-    (LARGEST_DELAY, "delay A", "request-s", Lower, "delay_request_s"),
-    ("largest-equivalent-stop", "equivalent stop T_eq", "s", Lower, "equivalent_stop_s"),
-    ("largest-overdue", "overdue time", "s", Lower, "overdue_s"),
-    ("largest-write-gap", "mean of the longest gaps between writes", "s", Lower, "write_gap_s"),
-    ("largest-drained", "time until nothing is overdue", "s", Lower, "drained_s"),
+    (LARGEST_DELAY, "delay A", "request-s", Lower, |it| it.found?.delay_request_s),
+    ("largest-equivalent-stop", "equivalent stop T_eq", "s", Lower, |it| {
+        it.found?.equivalent_stop_s
+    }),
+    ("largest-overdue", "overdue time", "s", Lower, |it| Some(it.window.overdue_s)),
+    ("largest-write-gap", "mean of the longest gaps between writes", "s", Lower, |it| {
+        Some(it.window.write_gap_s)
+    }),
+    ("largest-drained", "time until nothing is overdue", "s", Lower, |it| {
+        Some(it.window.drained_s)
+    }),
 ];
 /// Beside a closed loop of reads.
 const LARGEST_CLOSED: [OfLargest; 2] = [
-    ("largest-slow-time", "time with less than half the reads", "s", Lower, SLOW_TIME),
-    ("largest-slow-reads", "reads a second meanwhile", "1/s", Higher, SLOW_READS),
+    ("largest-slow-time", "time with less than half the reads", "s", Lower, |it| {
+        Some(it.found?.slow?.slow_s)
+    }),
+    ("largest-slow-reads", "reads a second meanwhile", "1/s", Higher, |it| {
+        it.found?.slow?.slow_reads_per_s
+    }),
 ];
-/// Of a step: the longest response of the load.
-pub(super) const RESPONSE_MAX: &str = "response_s_max";
 pub(super) const LARGEST_DELAY: &str = "largest-delay";
-/// Of a step: how long less than half as many reads a second ended as after placebos, and how many
-/// in that time.
-pub(super) const SLOW_TIME: &str = "slow_s";
-pub(super) const SLOW_READS: &str = "slow_reads_per_s";
 
 /// One access, not the mean of the worst of each deletion.
 pub(super) const WORST_RESPONSE: Metric =
@@ -66,12 +77,12 @@ pub(super) const READS_AT_REST: Metric = Metric::new(
     Higher,
 );
 
-/// The metrics of a deletion of this size, the largest, each with the metric of a step that it is
+/// The metrics of a deletion of this size, the largest, each with the value of a trial that it is
 /// the mean of.
-pub(super) fn of_largest(method: &DeleteStall, size: Bytes) -> Vec<(Metric, &'static str)> {
+pub(super) fn of_largest(method: &DeleteStall, size: Bytes) -> Vec<(Metric, OfTrial)> {
     let of_load = if method.readers > 0 { &LARGEST_CLOSED[..] } else { &LARGEST_OPEN[..] };
-    let make = |&(id, what, unit, direction, key): &OfLargest| {
-        (Metric::member(id, format!("{what}, {size} deleted"), unit, direction), key)
+    let make = |&(id, what, unit, direction, value): &OfLargest| {
+        (Metric::member(id, format!("{what}, {size} deleted"), unit, direction), value)
     };
     LARGEST.iter().chain(of_load).map(make).collect()
 }

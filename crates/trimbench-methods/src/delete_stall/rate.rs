@@ -12,11 +12,12 @@ use trimbench_core::rng::Rng;
 use trimbench_core::units::{index, rounded};
 use trimbench_core::{Bytes, Nanos};
 use trimbench_results::statistics::{Bootstrap, bootstrap_interval};
-use trimbench_results::{Figure, Metric, Quantile, Series, Step, Verdict};
+use trimbench_results::{Figure, Metric, Quantile, Series, Step, StepOf, Verdict};
 
 use super::metrics::{
     HIGHEST_RATE, HIGHEST_RATE_CHUNK, HIGHEST_RATE_RESPONSE, LOAD_ALONE, rate_in_chunks,
 };
+use super::steps::{RateDeletionStep, RateTryStep};
 
 #[cfg(test)]
 mod tests;
@@ -178,55 +179,54 @@ impl Tails {
         self.exceeding > allowed(expected.max(self.count()))
     }
 
-    /// Notes counts, and the slowest accesses of each block.
-    pub(super) fn store(&self, step: &mut Step) {
-        step.set("limit_s", self.limit.seconds());
-        step.measure("load_count", self.count() as f64);
-        step.measure("exceeding_count", self.exceeding as f64);
+    /// Counts, and the slowest accesses of each block, beside this deletion.
+    pub(super) fn measured(&self, deletion: Option<RateDeletionStep>) -> RateTryStep {
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for (block, (_, slowest)) in self.blocks.iter().enumerate() {
             x.extend(std::iter::repeat_n(block as f64, slowest.len()));
             y.extend(slowest.iter().map(|response| Some(response.0 as f64 / 1e6)));
         }
-        step.add_series(SLOWEST, Series::new("block", "ms", x, y));
         let blocks = (0..self.blocks.len()).map(|block| block as f64).collect();
         let counts = self.blocks.iter().map(|(count, _)| Some(*count as f64)).collect();
-        step.add_series(ACCESSES, Series::new("block", "accesses", blocks, counts));
+        RateTryStep {
+            limit_s: self.limit.seconds(),
+            load_count: self.count(),
+            exceeding_count: self.exceeding,
+            slowest: Series::new("block", "ms", x, y),
+            accesses: Series::new("block", "accesses", blocks, counts),
+            deletion,
+        }
     }
 }
 
-/// Series of a try: the slowest accesses of each block, and how many accesses it had.
-const SLOWEST: &str = "slowest-accesses";
-const ACCESSES: &str = "block-accesses";
-
 /// Whether the try kept the limit and the rate; `None` if it had too few accesses to say so.
-pub(super) fn verdict(step: &Step) -> Option<bool> {
-    let (count, exceeding) = (step.metric("load_count")?, step.metric("exceeding_count")?);
-    let kept = exceeding <= allowed(rounded(count)) as f64;
-    if kept && rounded(count) < accesses_needed() {
+pub(super) fn verdict(tried: &RateTryStep) -> Option<bool> {
+    let kept = tried.exceeding_count <= allowed(tried.load_count);
+    if kept && tried.load_count < accesses_needed() {
         return None;
     }
+    let shares = |it: RateDeletionStep| {
+        [
+            it.issued_of_planned_ratio,
+            it.discarded_of_deleted_ratio,
+            it.deletion_over_discard_time_ratio,
+        ]
+    };
     // The load alone deletes nothing.
-    let sustained = |key: &str| step.metric(key).is_none_or(|share| share >= SUSTAINED);
-    Some(kept && [ISSUED, DISCARDED, PACE].into_iter().all(sustained))
+    let mut shares = tried.deletion.map(shares).into_iter().flatten();
+    Some(kept && shares.all(|share| share >= SUSTAINED))
 }
 
 /// A target that takes fewer of the chunks in time, discards less than was deleted, or takes longer
 /// for it than the deletions, does not keep the rate.
 const SUSTAINED: f64 = 0.98;
 
-/// Metrics of a try: the share of the chunks whose deletion began in time; discarded bytes over
-/// deleted ones; the time of the deletions over that of their discards, at most 1.
-pub(super) const ISSUED: &str = "issued_of_planned_ratio";
-pub(super) const DISCARDED: &str = "discarded_of_deleted_ratio";
-pub(super) const PACE: &str = "deletion_over_discard_time_ratio";
-
-/// The blocks of a step: accesses, and the slowest of them in ms.
-fn blocks(step: &Step) -> Option<Vec<(f64, Vec<f64>)>> {
-    let counts = step.series.get(ACCESSES)?.y.iter().copied().collect::<Option<Vec<f64>>>()?;
+/// The blocks of a try: accesses, and the slowest of them in ms.
+fn blocks(tried: &RateTryStep) -> Option<Vec<(f64, Vec<f64>)>> {
+    let counts = tried.accesses.as_ref()?.y.iter().copied().collect::<Option<Vec<f64>>>()?;
     let mut blocks: Vec<(f64, Vec<f64>)> =
         counts.into_iter().map(|count| (count, Vec::new())).collect();
-    let slowest = step.series.get(SLOWEST)?;
+    let slowest = tried.slowest.as_ref()?;
     for (block, response) in slowest.x.iter().zip(&slowest.y) {
         blocks.get_mut(index(rounded(*block)))?.1.push((*response)?);
     }
@@ -247,41 +247,58 @@ fn p999<'a>(blocks: impl Iterator<Item = &'a (f64, Vec<f64>)>) -> Option<f64> {
     slowest.get(index(allowed(rounded(count)))).copied()
 }
 
-/// p99.9 of a step with the interval of the block bootstrap.
-fn response(metric: &Metric, step: &Step, rng: &mut Rng) -> Option<Figure> {
-    let blocks = blocks(step)?;
+/// p99.9 of a try with the interval of the block bootstrap.
+fn response(metric: &Metric, tried: &RateTryStep, rng: &mut Rng) -> Option<Figure> {
+    let blocks = blocks(tried)?;
     let figure = metric.measured(p999(blocks.iter()))?;
-    let n = rounded(step.metric("load_count")?);
     let points: Vec<(f64, f64)> = (0..blocks.len()).map(|block| (0.0, block as f64)).collect();
     let interval = bootstrap_interval(&points, rng, Bootstrap::default(), |drawn| {
         p999(drawn.iter().map(|(_, block)| &blocks[index(rounded(*block))]))
     });
-    Some(figure.with_n(n).with_interval(interval))
+    Some(figure.with_n(tried.load_count).with_interval(interval))
+}
+
+/// A try beside deletions.
+struct Tried<'a> {
+    all: &'a StepOf<'a, RateTryStep>,
+    deletion: RateDeletionStep,
+}
+
+impl Tried<'_> {
+    fn is(&self, kind: &str) -> bool {
+        self.all.step.kind == kind
+    }
+
+    fn mb_per_s(&self) -> f64 {
+        self.deletion.deletion_bytes_per_s as f64 / 1e6
+    }
 }
 
 /// The figures of a search: a pure function of its steps.
 pub(super) fn figures(steps: &[Step], rng: &mut Rng) -> Vec<Figure> {
-    let parameter = |step: &Step, key: &str| step.parameter(key).unwrap_or(0.0);
-    let chunk = |step: &Step| Bytes(rounded(parameter(step, "chunk_bytes")));
-    let rate = |step: &Step| parameter(step, "deletion_bytes_per_s") / 1e6;
+    let all: Vec<StepOf<'_, RateTryStep>> = steps.iter().filter_map(StepOf::read).collect();
     let mut figures = Vec::new();
-    let Some(alone) = steps.iter().find(|step| step.kind == ALONE) else { return figures };
-    let mut chunks: Vec<Bytes> = steps.iter().filter(|it| it.kind == TRY).map(chunk).collect();
+    let Some(alone) = all.iter().find(|it| it.step.kind == ALONE) else { return figures };
+    let tries = all.iter().filter_map(|all| Some(Tried { all, deletion: all.deletion? }));
+    let tries: Vec<Tried<'_>> = tries.collect();
+    let rate = |it: &Tried<'_>| it.deletion.deletion_bytes_per_s;
+    let mut chunks: Vec<Bytes> =
+        tries.iter().filter(|it| it.is(TRY)).map(|it| it.deletion.chunk_bytes).collect();
     chunks.sort_unstable();
     chunks.dedup();
-    let mut best: Option<&Step> = None;
+    let mut best: Option<&Tried<'_>> = None;
     let mut rows = Vec::new();
     for size in chunks {
-        let of_it = || steps.iter().filter(move |step| chunk(step) == size);
-        let highest = of_it().filter(|it| it.kind == TRY).map(rate).fold(0.0, f64::max);
+        let of_it = || tries.iter().filter(move |it| it.deletion.chunk_bytes == size);
+        let highest = of_it().filter(|it| it.is(TRY)).map(rate).max();
         let confirmed = of_it()
-            .filter(|it| it.kind == CONFIRMATION && verdict(it) == Some(true))
-            .max_by(|a, b| rate(a).total_cmp(&rate(b)));
-        let value = confirmed.map_or(0.0, rate);
+            .filter(|it| it.is(CONFIRMATION) && verdict(it.all) == Some(true))
+            .max_by_key(|it| rate(it));
+        let value = confirmed.map_or(0.0, Tried::mb_per_s);
         rows.extend(rate_in_chunks(size).measured(value).map(|figure| {
-            let tried = of_it().any(|it| it.kind == CONFIRMATION);
+            let tried = of_it().any(|it| it.is(CONFIRMATION));
             let word = match confirmed {
-                Some(step) if rate(step) >= highest => Verdict::RateAsHighAsTried,
+                Some(it) if Some(rate(it)) >= highest => Verdict::RateAsHighAsTried,
                 Some(_) => Verdict::RateConfirmed,
                 None if tried => Verdict::RateNotConfirmed,
                 None => Verdict::RateTooHigh { mb_per_s: LOWEST / 1_000_000 },
@@ -291,18 +308,18 @@ pub(super) fn figures(steps: &[Step], rng: &mut Rng) -> Vec<Figure> {
         // Of equals the larger chunk: fewer commands.
         best = confirmed.filter(|it| best.is_none_or(|best| rate(it) >= rate(best))).or(best);
     }
-    let limit_ms = parameter(alone, "limit_s") * 1e3;
+    let limit_ms = alone.limit_s * 1e3;
     let verdict = match best {
         _ if verdict(alone) != Some(true) => Verdict::LoadAloneExceeds,
-        Some(step) => Verdict::RateInChunks { chunk: chunk(step).to_string(), limit_ms },
+        Some(it) => Verdict::RateInChunks { chunk: it.deletion.chunk_bytes.to_string(), limit_ms },
         None => Verdict::NoRate { limit_ms },
     };
-    let figure = HIGHEST_RATE.measured(best.map_or(0.0, rate));
+    let figure = HIGHEST_RATE.measured(best.map_or(0.0, Tried::mb_per_s));
     figures.extend(figure.map(|figure| figure.judged(verdict)));
-    if let Some(step) = best {
-        let size = chunk(step).0 as f64 / f64::from(1 << 20);
+    if let Some(it) = best {
+        let size = it.deletion.chunk_bytes.0 as f64 / f64::from(1 << 20);
         figures.extend(HIGHEST_RATE_CHUNK.measured(size));
-        figures.extend(response(&HIGHEST_RATE_RESPONSE, step, rng));
+        figures.extend(response(&HIGHEST_RATE_RESPONSE, it.all, rng));
     }
     figures.extend(response(&LOAD_ALONE, alone, rng));
     figures.extend(rows);

@@ -3,10 +3,11 @@
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Caveat, DeviceStatistics, Instant, Nanos, Target};
-use trimbench_results::Step;
+use trimbench_results::{DeletionDiscardsStep, Step};
 
 use super::level::Level;
 use super::options::{DeleteStall, Mode};
+use super::steps::StallTrialStep;
 use super::subject::{Groups, StallSubject};
 use super::window::Window;
 use lead::Start;
@@ -164,23 +165,16 @@ impl<S: StallSubject> Deletions<'_, S> {
     fn trial(&mut self, trial: &Trial, ordinal: u32) -> Result<Ended, MethodError> {
         let files = Files::of(ordinal);
         let mut step = Step::new(trial.id.clone(), trial.kind);
-        step.set("size_bytes", trial.size.0 as f64);
-        step.set("label_bytes", trial.label.0 as f64);
-        self.write_file(trial, files, &mut step)?;
+        let extents = self.write_file(trial, files, &mut step)?;
         // What writing the file set off in the drive is to be over before anything counts.
-        step.set("rest_s", self.rest.seconds());
         self.idle(self.rest)?;
         self.quiet()?;
         let mut start = self.flat_lead(trial)?;
-        start.note(&mut step);
+        step.caveat((!start.is_at_rest).then_some(Caveat::BaselineNotFlat));
         let deleted = files.deleted_by(trial);
         let closed = self.measure(&mut start, (deleted, trial.size))?;
-        let Start { window, before, .. } = start;
+        let Start { window, before, waited, .. } = start;
         self.judge(&window, (before, closed), trial, &mut step);
-        window.store(&mut step);
-        if self.method.readers > 0 {
-            window.store_rate(&mut step);
-        }
         if let Some((count, errno)) = window.failures() {
             let step = trial.id.clone();
             return Err(MethodError::Broken { step, count, errno });
@@ -188,28 +182,38 @@ impl<S: StallSubject> Deletions<'_, S> {
         self.wait_for_discards(before, trial.size)?;
         let after = self.target.statistics();
         let total = discarded(before, after);
-        step.measure("discarded_bytes_total", total.0 as f64);
         let none = Caveat::NoDiscard.id();
         if total.0 > 0 && step.caveats.iter().any(|id| id == none) {
             // They came after the window: TRIM reaches the device.
             step.caveats.retain(|id| id != none);
             step.caveat(Caveat::DiscardsIncomplete);
         }
-        step.measure(
-            "discard_commands",
-            (after.discard.completed - before.discard.completed) as f64,
-        );
+        step.store(&StallTrialStep {
+            deletion: window.deletion(trial.size),
+            label_bytes: trial.label,
+            extents,
+            rest_s: self.rest.seconds(),
+            waited_s: waited.seconds(),
+            discards: DeletionDiscardsStep {
+                discarded_bytes_window: Some(discarded(before, closed)),
+                discarded_bytes_total: Some(total),
+            },
+            discard_commands: after.discard.completed - before.discard.completed,
+            window: window.measured(),
+            curves: window.curves(self.method.readers > 0),
+            found: None,
+        });
         self.clear(trial, files)?;
         Ok(Ended { step, lead: window.level(), window: window.level_after() })
     }
 
-    /// Makes the two files of a trial, and writes the one.
+    /// Makes the two files of a trial, and writes the one; its extents, where the target tells.
     fn write_file(
         &mut self,
         trial: &Trial,
         files: Files,
         step: &mut Step,
-    ) -> Result<(), MethodError> {
+    ) -> Result<Option<u64>, MethodError> {
         let Files { written, empty } = files;
         for ordinal in [written, empty] {
             self.script(self.subject.make(ordinal))?;
@@ -220,13 +224,9 @@ impl<S: StallSubject> Deletions<'_, S> {
         }
         self.script(self.subject.settle(written))?;
         let extents = self.subject.file(written).and_then(|file| self.target.extent_count(file));
-        if let Some(extents) = extents {
-            step.set("extents", extents as f64);
-            if extents > trial.label.pieces(Bytes::mib(16)).max(8) {
-                step.caveat(Caveat::Fragmented);
-            }
-        }
-        Ok(())
+        let most = trial.label.pieces(Bytes::mib(16)).max(8);
+        step.caveat((extents > Some(most)).then_some(Caveat::Fragmented));
+        Ok(extents)
     }
 
     /// Removes what a trial left: after a placebo the file that was written, in the manner of a
@@ -302,7 +302,6 @@ impl<S: StallSubject> Deletions<'_, S> {
         step: &mut Step,
     ) {
         let in_window = discarded(before, closed);
-        step.measure("discarded_bytes_window", in_window.0 as f64);
         if trial.size.0 > 0 && in_window < trial.size {
             step.caveat(if in_window.0 == 0 {
                 Caveat::NoDiscard

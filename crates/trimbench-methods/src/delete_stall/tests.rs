@@ -3,7 +3,7 @@ use trimbench_core::{
     BlockCommand, Blocks, Bytes, Caveat, Errno, FileCommand, FileId, ForceDiscards, Instant, Lba,
     LbaRange, Nanos, Next, Status,
 };
-use trimbench_results::{Figure, Role, Step};
+use trimbench_results::{DeletionStep, Figure, LatencyHistogram, Role, Series, Step};
 
 use super::subject::FIRST_VICTIM;
 use super::window::{LOAD, PROBE, SCRIPT, Window};
@@ -32,53 +32,59 @@ fn sample(stream: usize, intended: u64, completed: u64) -> Sample<BlockCommand> 
 }
 
 /// A window of ten seconds with a deletion after one, observed through the samples.
-fn observed(samples: &[Sample<BlockCommand>]) -> Step {
+fn observed(samples: &[Sample<BlockCommand>]) -> Window {
     let mut window = Window::new(at(0), at(1_000), at(11_000), Nanos::from_millis(10));
     for sample in samples {
         window.observe(sample);
     }
-    let mut step = Step::new("delete-1", "delete");
-    window.store(&mut step);
-    step
+    window
+}
+
+/// The worst responses of a window.
+fn responses(window: &Window) -> Series {
+    window.deletion(Bytes(0)).response_max.unwrap()
 }
 
 #[test]
 fn overdue_spans_are_merged_and_counted_once() {
     // 2.0 to 3.0 s and 2.5 to 3.5 s overlap; 5.0 to 5.02 s stands alone; 8 ms is not overdue.
-    let step = observed(&[
+    let found = observed(&[
         sample(LOAD, 2_000, 3_000),
         sample(LOAD, 2_500, 3_500),
         sample(LOAD, 5_000, 5_020),
         sample(LOAD, 6_000, 6_008),
     ]);
-    assert!((step.metrics["overdue_s"] - 1.52).abs() < 1e-9);
-    assert!((step.metrics["drained_s"] - 4.02).abs() < 1e-9, "5.02 s less the deletion's 1 s");
-    assert!((step.metrics["response_s_max"] - 1.0).abs() < 0.001);
+    let found = found.measured();
+    assert!((found.overdue_s - 1.52).abs() < 1e-9);
+    assert!((found.drained_s - 4.02).abs() < 1e-9, "5.02 s less the deletion's 1 s");
+    assert!((found.response_s_max.unwrap() - 1.0).abs() < 0.001);
 }
 
 #[test]
 fn accesses_before_the_deletion_count_only_if_it_held_them_up() {
-    let step = observed(&[
+    let found = observed(&[
         sample(LOAD, 500, 502),
         sample(LOAD, 999, 1_001),
         sample(LOAD, 995, 1_400),
         sample(PROBE, 200, 203),
         sample(PROBE, 1_000, 1_004),
     ]);
-    assert!((step.metrics["load_count"] - 1.0).abs() < 1e-9);
-    assert!((step.metrics["load_response_s_sum"] - 0.405).abs() < 1e-9);
-    assert!((step.metrics["probe_latency_s_sum"] - 0.004).abs() < 1e-9);
+    let found = found.measured();
+    assert_eq!(found.load_count, 1);
+    assert!((found.load_response_s_sum - 0.405).abs() < 1e-9);
+    assert!((found.probe_latency_s_sum - 0.004).abs() < 1e-9);
 }
 
 #[test]
 fn the_longest_gap_is_between_completions_of_one_kind() {
-    let step = observed(&[
+    let found = observed(&[
         sample(LOAD, 1_000, 1_001),
         sample(LOAD, 1_002, 3_001),
         sample(LOAD, 1_003, 3_002),
     ]);
-    assert!((step.metrics["read_gap_s"] - 2.0).abs() < 1e-9);
-    assert!(step.metrics["write_gap_s"].abs() < 1e-9, "nothing was written");
+    let found = found.measured();
+    assert!((found.read_gap_s - 2.0).abs() < 1e-9);
+    assert!(found.write_gap_s.abs() < 1e-9, "nothing was written");
 }
 
 #[test]
@@ -102,15 +108,18 @@ fn failures_are_kept_with_their_reason() {
 fn steps(points: &[(f64, f64)]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut add = |id: String, kind: &str, gigabytes: f64, stutter: f64| {
-        let mut step = Step::new(id, kind);
-        step.set("label_bytes", gigabytes * 1e9);
-        step.set("window_s", 10.0);
-        step.measure("probe_count", 1_000.0);
-        step.measure("probe_latency_s_sum", 1.0 + stutter);
-        step.measure("load_count", 10_000.0);
-        step.measure("load_response_s_sum", 20.0 + 1_000.0 * stutter * stutter / 2.0);
-        step.measure("overdue_s", stutter);
-        steps.push(step);
+        let window = StallWindowStep {
+            window_s: 10.0,
+            probe_count: 1_000,
+            probe_latency_s_sum: 1.0 + stutter,
+            load_count: 10_000,
+            load_response_s_sum: 20.0 + 1_000.0 * stutter * stutter / 2.0,
+            overdue_s: stutter,
+            ..StallWindowStep::default()
+        };
+        let label_bytes = Bytes(trimbench_core::units::rounded(gigabytes * 1e9));
+        let trial = StallTrialStep { label_bytes, window, ..StallTrialStep::default() };
+        steps.push(Step::of(id, kind, &trial));
     };
     for (index, &(gigabytes, stutter)) in points.iter().enumerate() {
         add(format!("delete-{index}"), "delete", gigabytes, stutter);
@@ -119,6 +128,13 @@ fn steps(points: &[(f64, f64)]) -> Vec<Step> {
         add(format!("placebo-{index}"), "placebo", gigabytes, 0.0);
     }
     steps
+}
+
+/// Changes what load and probe came to.
+fn change(step: &mut Step, change: impl FnOnce(&mut StallWindowStep)) {
+    let mut window = step.read().unwrap();
+    change(&mut window);
+    step.store(&window);
 }
 
 fn figure<'a>(figures: &'a [Figure], id: &str) -> &'a Figure {
@@ -131,13 +147,13 @@ const SIZES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 fn the_worst_response_is_a_maximum_and_the_mean_of_maxima_is_called_so() {
     let mut steps = steps(&SIZES.map(|gb| (gb, 0.25 * gb)));
     for (index, worst) in [0.9, 0.1, 0.2, 0.3, 0.4].into_iter().enumerate() {
-        steps[index].measure("response_s_max", worst);
+        change(&mut steps[index], |it| it.response_s_max = Some(worst));
     }
     let of_placebo = steps.iter_mut().find(|step| step.kind == "placebo").unwrap();
-    of_placebo.measure("response_s_max", 7.0);
+    change(of_placebo, |it| it.response_s_max = Some(7.0));
     let same_size = Step { id: "delete-9".into(), ..steps[4].clone() };
     steps.insert(5, same_size);
-    steps[5].measure("response_s_max", 0.8);
+    change(&mut steps[5], |it| it.response_s_max = Some(0.8));
     let figures = analyse(&method(&[]), &mut steps, &mut Rng::new(1)).figures;
     let worst = figure(&figures, "response-max");
     assert_eq!((worst.value, worst.role.clone()), (0.9, Some(Role::WaitAfterDeletion)));
@@ -209,8 +225,9 @@ fn what_follows_the_writes_alone_is_no_stutter() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let mut steps = steps(&points);
     for step in steps.iter_mut().filter(|step| step.kind == "placebo") {
-        let after = 1.0 + 0.25 * step.parameter("label_bytes").unwrap() / 1e9;
-        step.measure("probe_latency_s_sum", after);
+        let trial: StallTrialStep = step.read().unwrap();
+        let after = 1.0 + 0.25 * trial.label_bytes.0 as f64 / 1e9;
+        change(step, |it| it.probe_latency_s_sum = after);
     }
     let Findings { figures, .. } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     let headline = figure(&figures, "stutter");
@@ -224,10 +241,10 @@ fn accesses_that_take_no_time_are_below_the_resolution() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.0); 3]).collect();
     for (nanos, expected) in [(1, vec![]), (0, vec![Caveat::BelowResolution])] {
         let mut steps = steps(&points);
-        let mut histogram = trimbench_results::LatencyHistogram::new();
+        let mut histogram = LatencyHistogram::new();
         (0..9).for_each(|_| histogram.record(Nanos(nanos)));
         for step in &mut steps {
-            step.histograms.insert("probe-latency".to_owned(), histogram.to_text());
+            change(step, |it| it.probe_latency = histogram.clone());
         }
         assert_eq!(analyse(&method(&[]), &mut steps, &mut Rng::new(1)).caveats, expected);
     }
@@ -246,7 +263,7 @@ fn placebos_that_other_load_spoiled_are_not_the_baseline() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let mut steps = steps(&points);
     let spoiled = steps.last_mut().unwrap();
-    spoiled.measure("probe_latency_s_sum", 9.0);
+    change(spoiled, |it| it.probe_latency_s_sum = 9.0);
     spoiled.caveat(Caveat::OtherLoad);
     let Findings { figures, .. } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     assert!(figure(&figures, "stutter-intercept").value.abs() < 1e-9);
@@ -413,21 +430,21 @@ fn a_directory_deletes_chunks_as_whole_files_or_from_the_end_of_one() {
 
 #[test]
 fn what_was_intended_after_the_window_does_not_count() {
-    let step = observed(&[sample(LOAD, 10_999, 11_003), sample(LOAD, 11_000, 11_001)]);
-    assert!((step.metrics["load_count"] - 1.0).abs() < 1e-9);
+    let window = observed(&[sample(LOAD, 10_999, 11_003), sample(LOAD, 11_000, 11_001)]);
+    assert_eq!(window.measured().load_count, 1);
 }
 
 #[test]
 fn the_deletion_lasts_until_its_last_command_has_ended() {
-    let step = observed(&[sample(SCRIPT, 1_000, 1_500), sample(SCRIPT, 1_500, 2_100)]);
-    assert!((step.metrics["deletion_s"] - 1.1).abs() < 1e-9);
+    let window = observed(&[sample(SCRIPT, 1_000, 1_500), sample(SCRIPT, 1_500, 2_100)]);
+    assert!((window.measured().deletion_s - 1.1).abs() < 1e-9);
 }
 
 #[test]
 fn a_schedule_that_was_not_kept_shows_in_the_lateness() {
     let late = Sample { issued: at(2_020), ..sample(LOAD, 2_000, 2_025) };
-    let step = observed(&vec![late; 1_000]);
-    assert!((step.metrics["lateness_s_p99"] - 0.02).abs() < 0.001);
+    let window = observed(&vec![late; 1_000]);
+    assert!((window.measured().lateness_s_p99 - 0.02).abs() < 0.001);
 }
 
 #[test]
@@ -443,18 +460,17 @@ fn what_the_kernel_held_is_not_this_machines_lateness() {
     }
     // A later span says nothing of them.
     Observer::<BlockCommand>::held(&mut window, at(2_200), at(2_300));
-    let mut step = Step::new("delete-1", "delete");
-    window.store(&mut step);
-    assert!((step.metrics["lateness_s_p99"] - 0.012).abs() < 1e-4, "{:?}", step.metrics);
-    assert!((step.metrics["held_s"] - 0.208).abs() < 1e-9, "10 ms of the first count");
-    assert!(step.metrics["response_s_max"] > 0.1);
+    let found = window.measured();
+    assert!((found.lateness_s_p99 - 0.012).abs() < 1e-4, "{found:?}");
+    assert!((found.held_s.unwrap() - 0.208).abs() < 1e-9, "10 ms of the first count");
+    assert!(found.response_s_max > Some(0.1));
 }
 
 #[test]
 fn the_picture_shows_the_worst_response_of_each_bin() {
     // 15 bins lead to the deletion after a second: one is 66.7 ms wide.
-    let step = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 67, 68)]);
-    let series = &step.series["response-ms-max"];
+    let window = observed(&[sample(LOAD, 0, 50), sample(LOAD, 10, 12), sample(LOAD, 67, 68)]);
+    let series = responses(&window);
     assert_eq!(series.y[..3], [Some(50.0), Some(1.0), None]);
     assert_eq!((series.x[0], series.x.len()), (0.0, 165));
 }
@@ -465,9 +481,7 @@ fn a_bin_begins_with_the_deletion_however_short_the_lead() {
         let mut window = Window::new(at(0), at(lead), at(lead + 3_000), Nanos::from_millis(10));
         window.observe(&sample(LOAD, lead, lead + 7));
         window.observe(&sample(LOAD, lead + 2_999, lead + 3_000));
-        let mut step = Step::new("delete-1", "delete");
-        window.store(&mut step);
-        let series = &step.series["response-ms-max"];
+        let series = responses(&window);
         let place = series.y.iter().position(Option::is_some).unwrap();
         let (begins, lead) = (series.x[place], lead as f64 / 1e3);
         assert!((begins - lead).abs() < 1e-6, "{lead}: {begins}");
@@ -477,13 +491,13 @@ fn a_bin_begins_with_the_deletion_however_short_the_lead() {
 
 #[test]
 fn a_stall_is_drawn_from_the_deletion_on_and_not_before() {
-    let step = observed(&[sample(LOAD, 998, 1_400), sample(LOAD, 990, 995)]);
-    let series = &step.series["response-ms-max"];
+    let window = observed(&[sample(LOAD, 998, 1_400), sample(LOAD, 990, 995)]);
+    let series = responses(&window);
     let drawn: Vec<(f64, f64)> =
         series.x.iter().zip(&series.y).filter_map(|(x, y)| Some((*x, (*y)?))).collect();
     let [(before, low), (begins, high)] = drawn.as_slice() else { panic!("{drawn:?}") };
     assert!(*before < 0.94 && (low - 5.0).abs() < 1e-9);
-    assert!((begins - step.parameters["deleted_at_s"]).abs() < 1e-6, "{begins}");
+    assert!((begins - window.deletion(Bytes(0)).deleted_at_s).abs() < 1e-6, "{begins}");
     assert!((high - 402.0).abs() < 1e-9);
 }
 
@@ -492,7 +506,7 @@ fn placebos_that_stalled_make_the_baseline_unsteady() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     for (overdue, caveats) in [(0.1, vec![]), (0.11, vec![Caveat::UnsteadyBaseline])] {
         let mut steps = steps(&points);
-        steps.last_mut().unwrap().measure("overdue_s", overdue);
+        change(steps.last_mut().unwrap(), |it| it.overdue_s = overdue);
         assert_eq!(
             analyse(&method(&[]), &mut steps, &mut Rng::new(1)).caveats,
             caveats,
@@ -506,10 +520,10 @@ fn percentiles_of_deletions_and_placebos_are_kept_apart() {
     let points: Vec<_> = SIZES.iter().flat_map(|&gb| [(gb, 0.25 * gb); 3]).collect();
     let mut steps = steps(&points);
     for step in &mut steps {
-        let mut histogram = trimbench_results::LatencyHistogram::new();
+        let mut histogram = LatencyHistogram::new();
         let millis = if step.kind == "placebo" { 1 } else { 4 };
         (0..20).for_each(|_| histogram.record(Nanos::from_millis(millis)));
-        step.histograms.insert("response-time".to_owned(), histogram.to_text());
+        change(step, |it| it.response_time = histogram);
     }
     let Findings { figures, .. } = analyse(&method(&[]), &mut steps, &mut Rng::new(1));
     assert!((figure(&figures, "response-p50").value - 4.0).abs() < 0.01);
@@ -555,15 +569,17 @@ fn sizes_and_span_are_whole_units() {
 
 /// A closed loop of 1,000 reads a second, of which 100 are left for this time after a deletion.
 fn slow_for(seconds: f64) -> Step {
-    let mut step = Step::new("delete-1", "delete");
-    step.set("label_bytes", 1e9);
-    step.set("deleted_at_s", 1.0);
     let x: Vec<f64> = (0..110).map(|bin| f64::from(bin) / 10.0).collect();
     let is_slow = |x: f64| (1.0..1.0 + seconds - 0.01).contains(&x);
     let y = x.iter().map(|&x| Some(if is_slow(x) { 100.0 } else { 1_000.0 }));
-    let y = y.collect();
-    step.add_series(super::window::READ_RATE, trimbench_results::Series::new("s", "1/s", x, y));
-    step
+    let reads = Series::new("s", "1/s", x.clone(), y.collect());
+    let trial = StallTrialStep {
+        deletion: DeletionStep { deleted_at_s: 1.0, ..DeletionStep::default() },
+        label_bytes: Bytes(1_000_000_000),
+        curves: StallCurvesStep { reads, discarded: None },
+        ..StallTrialStep::default()
+    };
+    Step::of("delete-1", "delete", &trial)
 }
 
 #[test]
@@ -605,9 +621,7 @@ fn the_reads_that_end_in_each_bin_are_counted() {
     for (intended, completed) in [(0, 10), (10, 60), (60, 70)] {
         window.observe(&sample(LOAD, intended, completed));
     }
-    let mut step = Step::new("delete-1", "delete");
-    window.store_rate(&mut step);
-    let rates = &step.series[super::window::READ_RATE].y;
+    let rates = window.curves(true).reads.unwrap().y;
     let counts: Vec<f64> = rates.iter().take(3).map(|rate| rate.unwrap() / 15.0).collect();
     assert!((counts[0] - 2.0).abs() < 0.01 && (counts[1] - 1.0).abs() < 0.01, "{counts:?}");
     assert_eq!(rates[2], Some(0.0));

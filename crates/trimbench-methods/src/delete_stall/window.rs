@@ -5,9 +5,10 @@
 //! delays still show its full length.
 
 use trimbench_core::{Bytes, Errno, Instant, Nanos, Operation, OperationKind, Status};
-use trimbench_results::{LatencyHistogram, Series, Step};
+use trimbench_results::{DeletionStep, LatencyHistogram, Series};
 
 use super::level::Level;
+use super::steps::{StallCurvesStep, StallWindowStep};
 use trimbench_engine::{Observer, Sample};
 
 /// Streams of the run, in the order in which the runner is given them.
@@ -16,9 +17,6 @@ pub(super) const SCRIPT: usize = 0;
 pub(super) const PROBE: usize = 1;
 /// The open-loop load.
 pub(super) const LOAD: usize = 2;
-
-/// The series of the reads a second of a closed loop.
-pub(super) const READ_RATE: &str = "reads-per-second";
 
 /// Points of the pictures: enough for a wide terminal, and for a stall of a fiftieth of the window.
 const BINS: u64 = 160;
@@ -239,33 +237,40 @@ impl Window {
         (total, (total > Nanos::ZERO).then_some(covered_to))
     }
 
-    /// Writes everything into the step.
-    pub(super) fn store(&self, step: &mut Step) {
+    /// Its deletion, of so many bytes.
+    pub(super) fn deletion(&self, size: Bytes) -> DeletionStep {
+        let deleted_at_s = (self.deleted_at - self.begin).seconds();
+        DeletionStep { size_bytes: size, deleted_at_s, response_max: self.response_series() }
+    }
+
+    /// What load and probe came to.
+    pub(super) fn measured(&self) -> StallWindowStep {
         let (overdue, last) = self.overdue_time();
         let drained = last.map_or(Nanos::ZERO, |last| last.since(self.deleted_at));
-        step.set("deleted_at_s", (self.deleted_at - self.begin).seconds());
-        step.set("window_s", (self.end - self.deleted_at).seconds());
-        step.measure("probe_latency_s_sum", self.probe.seconds());
-        step.measure("probe_count", self.probe.count as f64);
-        step.measure("load_response_s_sum", self.load.seconds());
-        step.measure("load_count", self.load.count as f64);
-        step.measure("overdue_s", overdue.seconds());
-        step.measure("drained_s", drained.seconds());
-        step.measure("read_gap_s", self.read_gap.longest.seconds());
-        step.measure("write_gap_s", self.write_gap.longest.seconds());
-        step.measure("deletion_s", self.deletion.seconds());
-        step.measure("lateness_s_p99", self.lateness().seconds());
-        if !self.held.is_empty() {
-            let held = self.held_within(self.deleted_at, self.end);
-            step.measure("held_s", held.seconds());
+        let held = self.held_within(self.deleted_at, self.end);
+        StallWindowStep {
+            window_s: (self.end - self.deleted_at).seconds(),
+            probe_latency_s_sum: self.probe.seconds(),
+            probe_count: self.probe.count,
+            load_response_s_sum: self.load.seconds(),
+            load_count: self.load.count,
+            overdue_s: overdue.seconds(),
+            drained_s: drained.seconds(),
+            read_gap_s: self.read_gap.longest.seconds(),
+            write_gap_s: self.write_gap.longest.seconds(),
+            deletion_s: self.deletion.seconds(),
+            lateness_s_p99: self.lateness().seconds(),
+            held_s: (!self.held.is_empty()).then(|| held.seconds()),
+            response_s_max: self.response_time.max().map(Nanos::seconds),
+            probe_latency: self.probe_latency.clone(),
+            response_time: self.response_time.clone(),
         }
-        if let Some(worst) = self.response_time.max() {
-            step.measure("response_s_max", worst.seconds());
-        }
-        step.add_histogram("probe-latency", &self.probe_latency);
-        step.add_histogram("response-time", &self.response_time);
-        step.add_series("response-ms-max", self.response_series());
-        step.add_series("discarded-mib", self.discarded_series());
+    }
+
+    /// The curves; the reads a second only of a closed loop.
+    pub(super) fn curves(&self, is_closed: bool) -> StallCurvesStep {
+        let reads = if is_closed { self.read_rate() } else { None };
+        StallCurvesStep { discarded: self.discarded_series(), reads }
     }
 
     /// When each bin begins, in seconds.
@@ -274,8 +279,8 @@ impl Window {
         (0..count).map(|bin| Nanos(first.0 + width.times(bin).0).seconds()).collect()
     }
 
-    /// Stores the accesses a second of a closed loop, bin by bin.
-    pub(super) fn store_rate(&self, step: &mut Step) {
+    /// The accesses that ended, a second, bin by bin.
+    fn read_rate(&self) -> Option<Series> {
         let Bins { first, width, .. } = self.bins;
         let width = |bin: usize| match bin {
             0 => Nanos(first.0 + width.0).seconds(),
@@ -283,7 +288,7 @@ impl Window {
         };
         let rates = self.ended.iter().enumerate();
         let rates = rates.map(|(bin, ended)| Some(*ended as f64 / width(bin))).collect();
-        step.add_series(READ_RATE, Series::new("s", "1/s", self.begins(), rates));
+        Series::new("s", "1/s", self.begins(), rates)
     }
 
     fn response_series(&self) -> Option<Series> {

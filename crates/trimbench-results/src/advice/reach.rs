@@ -1,6 +1,6 @@
 //! The first fact: whether TRIM reaches the drive, and the drive acts on it.
 
-use trimbench_core::Caveat;
+use trimbench_core::{Bytes, Caveat};
 
 use super::Reason;
 use super::benefit::Benefit;
@@ -8,12 +8,8 @@ use super::facts::Facts;
 use super::table::{Fact, Known};
 use crate::record::{Session, Step};
 use crate::role::Role;
+use crate::step::{DeletionDiscardsStep, DeviceDiscardsStep};
 
-/// What steps count of the discards that a device received.
-const SEEN: [&str; 5] =
-    ["discarded_bytes_window", TOTAL, "discarded_bytes", "discard_bytes", "discard_count"];
-/// The same of a deletion, with those that came after its window.
-const TOTAL: &str = "discarded_bytes_total";
 /// Filesystems that send discards long after a deletion: that none was seen within a window is no
 /// sign that none comes.
 const DEFERRING: [&str; 3] = ["btrfs", "zfs", "f2fs"];
@@ -67,11 +63,24 @@ fn against(facts: &Facts<'_>, benefit: &Benefit) -> Vec<Reason> {
 
 /// Whether a discard was seen at the device, or the method sends TRIMs to a drive itself.
 fn is_seen(session: &Session) -> bool {
-    let counts = |step: &Step| SEEN.iter().any(|key| step.metric(key).is_some_and(|it| it > 0.0));
     let is_direct = matches!(session.target.kind.as_str(), "emulated" | "device" | "image");
     let takes = session.target.capabilities.get("discard").is_none_or(|it| it != "none");
     let sends = !sent_none(session) && !session.has_caveat(Caveat::NoTrims);
-    session.steps.iter().any(counts) || sends && is_direct && takes
+    session.steps.iter().any(counts_some) || sends && is_direct && takes
+}
+
+/// Whether the step counts discards at the device.
+fn counts_some(step: &Step) -> bool {
+    let some = |bytes: Option<Bytes>| bytes > Some(Bytes(0));
+    let of_step = |it: DeviceDiscardsStep| some(it.discarded_bytes) || it.discard_count > Some(0);
+    let in_window = |it: DeletionDiscardsStep| some(it.discarded_bytes_window);
+    step.read().is_ok_and(of_step) || step.read().is_ok_and(in_window) || counts_in_all(step)
+}
+
+/// The same of a deletion, with the discards that came after its window.
+fn counts_in_all(step: &Step) -> bool {
+    let in_all = |it: DeletionDiscardsStep| it.discarded_bytes_total > Some(Bytes(0));
+    step.read().is_ok_and(in_all)
 }
 
 /// Whether files were deleted, and the device received no discard for any of them. Steps of older
@@ -79,11 +88,11 @@ fn is_seen(session: &Session) -> bool {
 fn sent_none(session: &Session) -> bool {
     let none = Caveat::NoDiscard.id();
     let has = |ids: &[String]| ids.iter().any(|id| id == none);
-    let late = |step: &Step| step.metric(TOTAL).is_some_and(|bytes| bytes > 0.0);
     let deleted = |step: &&Step| step.kind == "delete";
     let mut deletions = session.steps.iter().filter(deleted).peekable();
     has(&session.caveats)
-        || deletions.peek().is_some() && deletions.all(|step| has(&step.caveats) && !late(step))
+        || deletions.peek().is_some()
+            && deletions.all(|step| has(&step.caveats) && !counts_in_all(step))
 }
 
 fn defers(session: &Session) -> bool {

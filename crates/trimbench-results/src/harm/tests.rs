@@ -9,11 +9,11 @@ fn each_harm_has_a_key_of_its_own_and_counts_what_steps_have_under_it() {
         let alike = Harm::ALL.iter().filter(|other| other.key() == harm.key()).count();
         assert_eq!(alike, 1, "{harm:?}");
         let mut session = session("any", Vec::new());
-        for blocks in [3.0, 0.0, 4.0] {
-            let mut step = Step::new("step", "trim");
-            step.measure(harm.key(), blocks);
-            session.steps.push(step);
+        for blocks in [3, 0, 4] {
+            session.steps.push(Step::of("step", "trim", &HarmStep(vec![(harm, blocks)])));
         }
+        let found: HarmStep = session.steps[0].read().unwrap();
+        assert_eq!(found, HarmStep(vec![(harm, 3)]));
         for other in Harm::ALL {
             let expected = if other == harm { 7 } else { 0 };
             assert_eq!(rounded(other.of_steps(&session)), expected);

@@ -1,16 +1,30 @@
+use trimbench_core::Bytes;
 use trimbench_engine::MethodDefinition as _;
+use trimbench_results::Step;
 
 use super::super::DeleteStall;
-use crate::testing::{charts, curve, find, step};
+use super::*;
+use crate::testing::{charts, curve, find};
+
+fn step(kind: &str, size_bytes: Bytes, stutter_s: f64) -> Step {
+    let mut step = Step::of(
+        format!("{kind}-{size_bytes}"),
+        kind,
+        &DeletionStep { size_bytes, ..DeletionStep::default() },
+    );
+    let (delay_request_s, equivalent_stop_s) = (None, None);
+    step.store(&StallFoundStep { stutter_s, delay_request_s, equivalent_stop_s, slow: None });
+    step
+}
 
 #[test]
 fn deletions_stand_over_their_sizes_with_placebos_at_nothing() {
     let charts = charts(
         &DeleteStall::INFO,
         vec![
-            step("delete-2", "delete", &[("size_bytes", 2e9)], &[("stutter_s", 1.0)]),
-            step("delete-1", "delete", &[("size_bytes", 1e9)], &[("stutter_s", 0.6)]),
-            step("placebo", "placebo", &[("size_bytes", 0.0)], &[("stutter_s", 0.1)]),
+            step("delete", Bytes(2_000_000_000), 1.0),
+            step("delete", Bytes(1_000_000_000), 0.6),
+            step("placebo", Bytes(0), 0.1),
         ],
         &[("stutter", 0.45, None), ("stutter-intercept", 0.1, None)],
     );

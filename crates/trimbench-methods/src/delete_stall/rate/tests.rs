@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use trimbench_core::{Bytes, Nanos, Provisioner as _, Virtual};
-use trimbench_results::{Figure, Step};
+use trimbench_results::Figure;
 use trimbench_ssd::TrimMode;
 
 use super::*;
@@ -76,29 +76,44 @@ fn tails(every: u64) -> Tails {
     tails
 }
 
-fn stored(tails: &Tails) -> Step {
-    let mut step = Step::new("rate-load-alone", ALONE);
-    tails.store(&mut step);
-    step
+/// What became of it without deletions.
+fn alone(tails: &Tails) -> RateTryStep {
+    tails.measured(None)
+}
+
+/// The same beside deletions with these shares.
+fn beside(
+    issued_of_planned_ratio: f64,
+    discarded_of_deleted_ratio: f64,
+    deletion_over_discard_time_ratio: f64,
+) -> RateTryStep {
+    let (chunk_bytes, deletion_bytes_per_s) = (Bytes(8 * MB), 4 * MB);
+    tails(1_000).measured(Some(RateDeletionStep {
+        chunk_bytes,
+        deletion_bytes_per_s,
+        issued_of_planned_ratio,
+        discarded_of_deleted_ratio,
+        deletion_over_discard_time_ratio,
+    }))
 }
 
 #[test]
 fn ten_of_ten_thousand_may_exceed_the_limit_and_not_eleven() {
     let good = tails(1_000);
     assert!(!good.has_failed(10_000));
-    assert_eq!(verdict(&stored(&good)), Some(true));
+    assert_eq!(verdict(&alone(&good)), Some(true));
     let bad = tails(900);
     assert!(bad.has_failed(10_000), "12 exceed it");
-    assert_eq!(verdict(&stored(&bad)), Some(false));
+    assert_eq!(verdict(&alone(&bad)), Some(false));
     assert!(!bad.has_failed(12_000), "of more accesses more may");
 }
 
 #[test]
 fn the_percentile_is_exact_and_needs_ten_thousand_accesses() {
     // The eleventh slowest of 10,000: 9 ms with eleven that take it, else the slowest other.
-    let blocks = blocks(&stored(&tails(900))).unwrap();
+    let blocks = blocks(&alone(&tails(900))).unwrap();
     close(p999(blocks.iter()).unwrap(), 9.0);
-    let blocks = super::blocks(&stored(&tails(1_000))).unwrap();
+    let blocks = super::blocks(&alone(&tails(1_000))).unwrap();
     close(p999(blocks.iter()).unwrap(), 0.199);
     assert_eq!(p999(blocks.iter().skip(1)), None, "9000 are too few");
     assert_eq!(blocks.len(), 10, "a block is no shorter than the pace of the chunks");
@@ -106,22 +121,18 @@ fn the_percentile_is_exact_and_needs_ten_thousand_accesses() {
 
 #[test]
 fn too_few_accesses_are_no_verdict() {
-    let mut step = stored(&tails(1_000));
-    step.measure("load_count", 9_999.0);
-    step.measure("exceeding_count", 9.0);
-    assert_eq!(verdict(&step), None);
+    let few = |exceeding_count| {
+        verdict(&RateTryStep { load_count: 9_999, exceeding_count, ..alone(&tails(1_000)) })
+    };
+    assert_eq!(few(9), None);
     // Too slow is too slow, however few.
-    step.measure("exceeding_count", 50.0);
-    assert_eq!(verdict(&step), Some(false));
+    assert_eq!(few(50), Some(false));
 }
 
 #[test]
 fn a_rate_that_the_drive_cannot_take_does_not_pass() {
-    let mut step = stored(&tails(1_000));
-    step.measure("issued_of_planned_ratio", 0.99);
-    assert_eq!(verdict(&step), Some(true));
-    step.measure("issued_of_planned_ratio", 0.9);
-    assert_eq!(verdict(&step), Some(false));
+    assert_eq!(verdict(&beside(0.99, 1.0, 1.0)), Some(true));
+    assert_eq!(verdict(&beside(0.9, 1.0, 1.0)), Some(false));
 }
 
 fn method(set: &[(&str, &str)]) -> DeleteStall {
@@ -243,23 +254,18 @@ fn accesses_behind_the_deletions_may_exceed_the_limit_no_more_often() {
     let mut behind = tails(1_000);
     let fast = Nanos::from_micros(100);
     (0..5_000).for_each(|_| behind.note_behind(Nanos::from_secs(9), fast));
-    let step = stored(&behind);
-    close(step.metrics["load_count"], 10_000.0);
-    assert_eq!(verdict(&step), Some(true));
+    let found = alone(&behind);
+    assert_eq!((found.load_count, verdict(&found)), (10_000, Some(true)));
     behind.note_behind(Nanos::from_secs(9), Nanos::from_millis(9));
-    assert_eq!(verdict(&stored(&behind)), Some(false), "11 of 10,000");
-    close(p999(blocks(&stored(&behind)).unwrap().iter()).unwrap(), 9.0);
+    assert_eq!(verdict(&alone(&behind)), Some(false), "11 of 10,000");
+    close(p999(blocks(&alone(&behind)).unwrap().iter()).unwrap(), 9.0);
 }
 
 #[test]
 fn a_rate_whose_discards_fall_behind_or_stay_away_does_not_pass() {
-    for key in [DISCARDED, PACE] {
-        let mut step = stored(&tails(1_000));
-        step.measure(key, 0.99);
-        assert_eq!(verdict(&step), Some(true));
-        step.measure(key, 0.9);
-        assert_eq!(verdict(&step), Some(false), "{key}");
-    }
+    assert_eq!(verdict(&beside(1.0, 0.99, 0.99)), Some(true));
+    assert_eq!(verdict(&beside(1.0, 0.9, 1.0)), Some(false));
+    assert_eq!(verdict(&beside(1.0, 1.0, 0.9)), Some(false));
 }
 
 #[test]
@@ -278,7 +284,9 @@ fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
         let chunks = long.value * 10.5 / 33.554_432;
         assert!((2.9..=5.1).contains(&chunks), "{mode}: {chunks} chunks in 10.5 s");
         for step in found.steps.iter().filter(|step| step.kind == CONFIRMATION) {
-            assert!(step.metrics[DISCARDED] >= 1.0 && step.metrics[PACE] >= 0.98, "{}", step.id);
+            let deletion: RateDeletionStep = step.read().unwrap();
+            assert!(deletion.discarded_of_deleted_ratio >= 1.0, "{}", step.id);
+            assert!(deletion.deletion_over_discard_time_ratio >= 0.98, "{}", step.id);
         }
         assert_defined(&method.metrics(), &found.figures);
     }

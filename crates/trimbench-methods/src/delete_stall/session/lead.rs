@@ -1,8 +1,7 @@
 //! The load and the probe before a deletion, again and again until their pace is that of a drive at
 //! rest.
 
-use trimbench_core::{Bytes, Caveat, DeviceStatistics, Instant, Nanos, Ppm, Workload};
-use trimbench_results::Step;
+use trimbench_core::{Bytes, DeviceStatistics, Instant, Nanos, Ppm, Workload};
 
 use super::super::level::Level;
 use super::super::options::DeleteStall;
@@ -54,18 +53,9 @@ pub(super) struct Start<A> {
     pub(super) before: DeviceStatistics,
     pub(super) deleted_at: Instant,
     /// How much longer than `rest` it waited.
-    waited: Nanos,
-    is_at_rest: bool,
-}
-
-impl<A> Start<A> {
-    /// Notes what came before the deletion.
-    pub(super) fn note(&self, step: &mut Step) {
-        step.measure("waited_s", self.waited.seconds());
-        if !self.is_at_rest {
-            step.caveat(Caveat::BaselineNotFlat);
-        }
-    }
+    pub(super) waited: Nanos,
+    /// Whether the lead was flat, at the pace of the drive at rest.
+    pub(super) is_at_rest: bool,
 }
 
 /// How long a trial waited, and how long it waits next: twice as long each time.

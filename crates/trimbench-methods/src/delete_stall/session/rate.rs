@@ -4,9 +4,8 @@
 use trimbench_core::{Bytes, DeviceStatistics, Instant, Nanos, Status};
 use trimbench_results::Step;
 
-use super::super::rate::{
-    ALONE, CONFIRMATION, DISCARDED, ISSUED, LONGER, PACE, Pace, TRY, Tails, search, verdict,
-};
+use super::super::rate::{ALONE, CONFIRMATION, LONGER, Pace, TRY, Tails, search, verdict};
+use super::super::steps::RateDeletionStep;
 use super::super::subject::StallSubject;
 use super::{Deletions, SAMPLE_EVERY, discarded};
 use trimbench_engine::{
@@ -63,11 +62,15 @@ impl Outcome {
         self.discarding += part.discarding.max(part.deleting);
     }
 
-    /// Notes the shares of `planned` chunks.
-    fn store(&self, step: &mut Step, planned: u64) {
-        step.measure(ISSUED, self.issued as f64 / planned as f64);
-        step.measure(DISCARDED, self.discarded.0 as f64 / self.deleted.0.max(1) as f64);
-        step.measure(PACE, self.deleting.0 as f64 / self.discarding.0 as f64);
+    /// The shares of `planned` chunks of so many bytes, at so many bytes a second.
+    fn of(&self, planned: u64, (chunk, rate): (Bytes, u64)) -> RateDeletionStep {
+        RateDeletionStep {
+            chunk_bytes: chunk,
+            deletion_bytes_per_s: rate,
+            issued_of_planned_ratio: self.issued as f64 / planned as f64,
+            discarded_of_deleted_ratio: self.discarded.0 as f64 / self.deleted.0.max(1) as f64,
+            deletion_over_discard_time_ratio: self.deleting.0 as f64 / self.discarding.0 as f64,
+        }
     }
 }
 
@@ -112,7 +115,8 @@ impl<S: StallSubject> Deletions<'_, S> {
                 session.show(&stage);
                 session.keep(deletions.attempt(&what, limit)?)?;
             }
-            Ok(session.step(&what.id).and_then(verdict) == Some(true))
+            let kept = session.step(&what.id).and_then(|step| step.read().ok());
+            Ok(kept.as_ref().and_then(verdict) == Some(true))
         };
         let alone = Try { id: ALONE.to_owned(), kind: ALONE, deletion: None, length: 1 };
         if measure(self, alone)? {
@@ -131,14 +135,9 @@ impl<S: StallSubject> Deletions<'_, S> {
     /// which is written anew before.
     fn attempt(&mut self, what: &Try, limit: Nanos) -> Result<Step, MethodError> {
         let method = self.method;
-        let mut step = Step::new(what.id.clone(), what.kind);
         let time = method.shortest_try().times(what.length);
         let (chunk, pace) = match what.deletion {
-            Some((chunk, rate)) => {
-                step.set("chunk_bytes", chunk.0 as f64);
-                step.set("deletion_bytes_per_s", rate as f64);
-                (chunk, Pace::new(chunk, rate, time))
-            }
+            Some((chunk, rate)) => (chunk, Pace::new(chunk, rate, time)),
             None => (Bytes(0), Pace::alone(time)),
         };
         let room = method.sizes.last().copied().unwrap_or(chunk);
@@ -153,11 +152,8 @@ impl<S: StallSubject> Deletions<'_, S> {
             all.add(self.part(&what.id, &part, &mut tails)?);
             before += chunks;
         }
-        tails.store(&mut step);
-        if what.deletion.is_some() {
-            all.store(&mut step, before);
-        }
-        Ok(step)
+        let deletion = what.deletion.map(|it| all.of(before, it));
+        Ok(Step::of(what.id.clone(), what.kind, &tails.measured(deletion)))
     }
 
     /// One part: deletes it beside the load, which goes on until the discards are over.

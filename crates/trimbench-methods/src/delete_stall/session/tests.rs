@@ -161,6 +161,10 @@ fn with(found: &MethodResult, caveat: Caveat) -> Vec<&str> {
     ids
 }
 
+fn trial(step: &Step) -> StallTrialStep {
+    step.read().unwrap()
+}
+
 const DELETIONS: [&str; 3] = ["delete-1MiB-1", "delete-2MiB-1", "delete-3MiB-1"];
 
 #[test]
@@ -193,8 +197,9 @@ fn discards_that_come_after_the_window_are_waited_for_and_not_called_none() {
     assert_eq!(with(&late, Caveat::DiscardsIncomplete), DELETIONS);
     assert_eq!(with(&late, Caveat::NoDiscard), [""; 0]);
     for step in late.steps.iter().filter(|step| step.kind == "delete") {
-        let (total, size) = (step.metrics["discarded_bytes_total"], step.parameters["size_bytes"]);
-        assert!((total - size).abs() < 0.5, "{}: {total} of {size}", step.id);
+        let trial = trial(step);
+        let (total, size) = (trial.discards.discarded_bytes_total, trial.deletion.size_bytes);
+        assert_eq!(total, Some(size), "{}", step.id);
     }
 }
 
@@ -205,7 +210,7 @@ fn the_window_holds_what_the_filesystem_may_take_to_begin() {
     let force = ForceDiscards::Sync;
     slow.capabilities.drain = DrainRule { force, quiet, latest_start, ..DrainRule::IMMEDIATE };
     for step in found(slow).steps {
-        assert!((step.parameters["window_s"] - 5.0).abs() < 1e-9);
+        assert!((trial(&step).window.window_s - 5.0).abs() < 1e-9);
     }
 }
 
@@ -272,14 +277,13 @@ fn a_resumed_session_measures_the_rest_and_keeps_the_order_of_the_plan() {
     let mut done: Vec<Step> = whole.steps[2..4].to_vec();
     done.reverse();
     for step in &mut done {
-        step.set("kept", 1.0);
+        step.caveat(Caveat::Fragmented);
     }
     let resumed = session(Toy::new(), done).0.unwrap();
     let ids =
         |found: &MethodResult| found.steps.iter().map(|step| step.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&resumed), ids(&whole));
-    let kept: Vec<bool> =
-        resumed.steps.iter().map(|step| step.parameters.contains_key("kept")).collect();
+    let kept: Vec<bool> = resumed.steps.iter().map(|step| !step.caveats.is_empty()).collect();
     assert_eq!(kept, [false, false, true, true, false, false]);
 }
 
@@ -319,7 +323,8 @@ fn a_placebo_writes_as_a_deletion_does_and_discards_after_its_window() {
     assert_eq!(written, 1 + 2 * (1 + 2 + 3), "the load's area, and every size twice");
     assert_eq!(log.iter().filter(|entry| entry.1 == 'd').count(), 6, "all of it is discarded");
     for placebo in found.steps.iter().filter(|step| step.kind == "placebo") {
-        assert!(placebo.metrics["discarded_bytes_window"].abs() < 0.5, "{}", placebo.id);
+        let discarded = trial(placebo).discards.discarded_bytes_window;
+        assert_eq!(discarded, Some(Bytes(0)), "{}", placebo.id);
     }
 }
 
@@ -330,9 +335,10 @@ fn a_drive_that_settles_slowly_is_given_the_time() {
     let found = session_of(&method_with(&patient), slow, Vec::new()).0.unwrap();
     assert_eq!(with(&found, Caveat::BaselineNotFlat), [""; 0]);
     for step in &found.steps {
-        let rest = step.parameters["rest_s"] + step.metrics["waited_s"];
+        let trial = trial(step);
+        let rest = trial.rest_s + trial.waited_s;
         assert!((0.7..3.0).contains(&rest), "{rest} s, and 100 ms of a lead");
-        assert!(step.metrics["probe_latency_s_sum"] / step.metrics["probe_count"] < 0.001);
+        assert!(trial.window.probe_latency_s_sum / (trial.window.probe_count as f64) < 0.001);
     }
 }
 
