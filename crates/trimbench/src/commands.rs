@@ -333,7 +333,8 @@ fn save_host(
         started_unix_s: started,
         ended_unix_s: ended,
         debug_build: cfg!(debug_assertions),
-        environment: trimbench_linux::environment(&store.whereabouts()).unwrap_or_default(),
+        environment: trimbench_claim::inspect::environment(&store.whereabouts())
+            .unwrap_or_default(),
         sessions: sessions.to_vec(),
     };
     store.save_host(&host)

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use trimbench_claim::Inspection;
 use trimbench_core::text::visible;
 use trimbench_core::{Bytes, Capabilities, Clock, DrainRule, Nanos};
 use trimbench_devices::{
@@ -9,7 +10,7 @@ use trimbench_devices::{
 };
 use trimbench_engine::quiet::WINDOW;
 use trimbench_engine::{Demand, DiscardWaits};
-use trimbench_linux::{DirectoryTarget, Inspection};
+use trimbench_linux::DirectoryTarget;
 use trimbench_results::PlannedSession;
 
 use crate::args::QuietArgs;

@@ -11,7 +11,7 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use trimbench_linux::{Durability, Inode, OutputDirectory, OutputError, OutputFile, OutputPlace};
+use trimbench_claim::{Durability, Inode, OutputDirectory, OutputError, OutputFile, OutputPlace};
 
 use crate::failure::Failure;
 

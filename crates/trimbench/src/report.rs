@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use trimbench_claim::OutputDirectory;
 use trimbench_core::text::{shell_path, to_text, visible};
 use trimbench_core::{Bytes, exit};
-use trimbench_linux::OutputDirectory;
 use trimbench_methods::METHODS;
 use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK, PageContext};
 use trimbench_report::{JUNIT_MARK, JudgedLimit, MARKDOWN_MARK};

@@ -54,7 +54,7 @@ pub(crate) fn fresh_record(plan: &Plan) -> Result<RunRecord, Failure> {
 
 /// 128 bits in hexadecimal digits.
 fn random_id() -> Result<String, Errno> {
-    Ok(format!("{:016x}{:016x}", trimbench_linux::random()?, trimbench_linux::random()?))
+    Ok(format!("{:016x}{:016x}", trimbench_claim::random()?, trimbench_claim::random()?))
 }
 
 /// How a run ended.

@@ -32,9 +32,9 @@ pub(super) const SOURCES: &[&str] = &[
     "crates/trimbench/src/run.rs",
     "crates/trimbench/src/store.rs",
     "crates/trimbench/src/trace",
+    "crates/trimbench-claim/src/output",
     "crates/trimbench-linux/src/directory",
     "crates/trimbench-linux/src/mkfs",
-    "crates/trimbench-linux/src/output",
     "crates/trimbench-linux/src/tracepoints",
     "lab/src/safety/interrupted",
 ];
