@@ -1,4 +1,4 @@
-//! Free space, and its allocation to files.
+//! Free space: its allocation to files, what of it is promised, and who waits for some.
 //!
 //! Model, after ext4's multi-block allocator (fs/ext4/mballoc.c):
 //!
@@ -18,7 +18,7 @@
 //! files without extents.
 //!
 //! Invariants (`check`): those of the groups; the index knows every group; the sum of the groups'
-//! free blocks is the filesystem's.
+//! free blocks is the filesystem's; what is promised can be obtained.
 //!
 //! Units: filesystem blocks of 4 KiB.
 
@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 
 use trimbench_core::units::{index, narrow};
 
+use crate::commands::Slot;
 use crate::config::Allocation;
 use crate::extent::Extent;
 
@@ -103,10 +104,16 @@ pub(crate) struct Allocator {
     kept: BTreeMap<u64, Kept>,
     /// Blocks in chunks and kept for files.
     reserved: u64,
+    /// Blocks promised to dirty pages that have no place on the device yet.
+    promised: u64,
+    /// Commands that wait for free space.
+    waiters: Vec<Slot>,
     /// What changed since somebody looked, if somebody does.
     changes: Option<Vec<Change>>,
     /// The groups in which something changed since the mount.
     touched: Vec<bool>,
+    /// The groups in which nothing was freed since a FITRIM of ext4 went through them.
+    trimmed: Vec<bool>,
 }
 
 impl Allocator {
@@ -120,6 +127,7 @@ impl Allocator {
         Self {
             index: Index::for_search(search, &all),
             touched: vec![false; all.len()],
+            trimmed: vec![false; all.len()],
             groups: all,
             group_fs_blocks,
             free: groups * group_fs_blocks,
@@ -129,6 +137,8 @@ impl Allocator {
             chunks: Vec::new(),
             kept: BTreeMap::new(),
             reserved: 0,
+            promised: 0,
+            waiters: Vec::new(),
             changes: None,
         }
     }
@@ -140,9 +150,21 @@ impl Allocator {
         self.touched[first..end.min(self.touched.len())].contains(&true)
     }
 
-    /// A mount: nothing has changed since.
-    pub(crate) fn forget_touched(&mut self) {
+    /// A mount: nothing has changed since, and nobody knows what was trimmed.
+    pub(crate) fn mounted(&mut self) {
         self.touched.fill(false);
+        self.trimmed.fill(false);
+    }
+
+    /// Whether a FITRIM went through the group of this address, and nothing was freed in it since.
+    pub(crate) fn is_trimmed(&self, address: u64) -> bool {
+        self.trimmed[self.place(address).0]
+    }
+
+    /// A FITRIM went through the group of this address.
+    pub(crate) fn note_trimmed(&mut self, address: u64) {
+        let (group, _) = self.place(address);
+        self.trimmed[group] = true;
     }
 
     /// Not as in ext4: data may lie in every group, and the first of open files lie from here on.
@@ -150,6 +172,16 @@ impl Allocator {
         let (group, _) = self.place(address);
         self.streams.fill(group);
         self.avoids_first = false;
+    }
+
+    /// Blocks of a group.
+    pub(crate) fn group_fs_blocks(&self) -> u64 {
+        self.group_fs_blocks
+    }
+
+    /// Blocks of all groups.
+    pub(crate) fn total(&self) -> u64 {
+        self.groups.len() as u64 * self.group_fs_blocks
     }
 
     /// Blocks that are free, and neither in a chunk nor kept for a file.
@@ -162,6 +194,31 @@ impl Allocator {
         self.free + self.reserved
     }
 
+    /// Blocks that are neither taken nor promised.
+    pub(crate) fn available(&self) -> u64 {
+        self.obtainable().saturating_sub(self.promised)
+    }
+
+    /// Promises so many available blocks to dirty pages.
+    pub(crate) fn promise(&mut self, length: u64) {
+        self.promised += length;
+    }
+
+    /// So many promised blocks are allocated at once, or not wanted any more.
+    pub(crate) fn end_promise(&mut self, length: u64) {
+        self.promised -= length;
+    }
+
+    /// A command waits for free space.
+    pub(crate) fn await_space(&mut self, slot: Slot) {
+        self.waiters.push(slot);
+    }
+
+    /// The commands that wait for free space, which wait no more.
+    pub(crate) fn take_waiters(&mut self) -> Vec<Slot> {
+        std::mem::take(&mut self.waiters)
+    }
+
     /// Blocks from `from` on, in as few pieces as there are; `None` if there are too few.
     pub(crate) fn take_region(&mut self, mut from: u64, length: u64) -> Option<Vec<Extent>> {
         let mut region = Vec::new();
@@ -169,7 +226,7 @@ impl Allocator {
         while left > 0 {
             let Some(run) = self.free_from(from) else {
                 from = (from / self.group_fs_blocks + 1) * self.group_fs_blocks;
-                if from >= self.groups.len() as u64 * self.group_fs_blocks {
+                if from >= self.total() {
                     return None;
                 }
                 continue;
@@ -231,6 +288,14 @@ impl Allocator {
         }
     }
 
+    /// Makes blocks free that had an owner: their groups are not trimmed any more.
+    pub(crate) fn give_freed(&mut self, extent: Extent) {
+        self.give(extent);
+        let size = self.group_fs_blocks;
+        let groups = extent.start / size..extent.end().div_ceil(size);
+        self.trimmed[index(groups.start)..index(groups.end)].fill(false);
+    }
+
     /// Takes these blocks, which are free.
     pub(crate) fn withhold(&mut self, extent: Extent) {
         self.free -= extent.length;
@@ -242,9 +307,11 @@ impl Allocator {
         self.note(Change::Withheld(extent));
     }
 
-    /// Notes that what waits for a discard of these blocks need not wait any more.
-    pub(crate) fn use_up(&mut self, extent: Extent) {
-        self.note(Change::Used(extent));
+    /// Takes these blocks, which are free, for a FITRIM: what waits for a discard of them need not
+    /// wait any more.
+    pub(crate) fn withhold_for_trim(&mut self, extent: Extent) {
+        self.withhold(extent);
+        self.use_up(extent);
     }
 
     /// What changed since the last call, in order; noted from the first call on.
@@ -269,7 +336,7 @@ impl Allocator {
     /// ends of groups.
     pub(crate) fn free_run(&self, from: u64, border: u64) -> Option<Extent> {
         let size = self.group_fs_blocks;
-        let border = border.min(self.groups.len() as u64 * size);
+        let border = border.min(self.total());
         let mut at = from;
         let first = loop {
             if at >= border {
@@ -291,12 +358,28 @@ impl Allocator {
         Some(Extent::between(first.start, end.min(border)))
     }
 
+    /// The free runs in these blocks, over the ends of groups.
+    pub(crate) fn free_runs(&self, within: Extent) -> impl Iterator<Item = Extent> {
+        let mut at = within.start;
+        std::iter::from_fn(move || {
+            let run = self.free_run(at, within.end())?;
+            at = run.end();
+            Some(run)
+        })
+    }
+
     /// The parts of `extent` by group: no extent of ext4's allocator crosses a group.
     pub(crate) fn split(&self, extent: Extent) -> impl Iterator<Item = Extent> + use<> {
         extent.pieces_within(Some(self.group_fs_blocks))
     }
 
-    /// Checks the invariants and calls `free` for every free extent. Slow.
+    /// Checks that what is promised is what dirty pages want, and is there.
+    pub(crate) fn check_promised(&self, wanted: u64) {
+        assert_eq!(wanted, self.promised, "what has no place is promised one");
+        assert!(wanted <= self.obtainable(), "promised space is there");
+    }
+
+    /// Checks the other invariants and calls `free` for every free extent. Slow.
     pub(crate) fn check(&self, mut free: impl FnMut(Extent)) {
         for (at, group) in self.groups.iter().enumerate() {
             let base = at as u64 * self.group_fs_blocks;
@@ -493,6 +576,10 @@ impl Allocator {
     fn give_unused(&mut self, extent: Extent) {
         self.give(extent);
         self.note(Change::Returned(extent));
+    }
+
+    fn use_up(&mut self, extent: Extent) {
+        self.note(Change::Used(extent));
     }
 
     fn note(&mut self, change: Change) {

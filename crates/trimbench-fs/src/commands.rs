@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use trimbench_core::slab::Slab;
-use trimbench_core::{Errno, FileCommand, Instant, Rejected, Status, Tag};
+use trimbench_core::{Completion, Errno, FileCommand, Instant, Rejected, Status, Tag};
 
 use crate::extent::Extent;
 
@@ -85,6 +85,7 @@ pub(crate) struct Commands {
     /// Those that go on then, in the order of time, then of sequence.
     due: BinaryHeap<Reverse<(Instant, u64, Slot)>>,
     sequence: u64,
+    completions: Vec<Completion>,
 }
 
 impl Commands {
@@ -105,8 +106,27 @@ impl Commands {
         self.all.get(slot)
     }
 
-    pub(crate) fn remove(&mut self, slot: Slot) -> Command {
-        self.all.remove(slot)
+    pub(crate) fn set_stage(&mut self, slot: Slot, stage: Stage) {
+        self.get(slot).stage = stage;
+    }
+
+    /// A command moves data: these bytes.
+    pub(crate) fn begin_moving(&mut self, slot: Slot, bytes: Extent) {
+        let command = self.get(slot);
+        command.stage = Stage::Moving;
+        (command.at, command.end) = (bytes.start, bytes.end());
+    }
+
+    /// A command is over; returns what it was.
+    pub(crate) fn end(&mut self, slot: Slot, status: Status, at: Instant) -> Task {
+        let Command { tag, task, .. } = self.all.remove(slot);
+        self.completions.push(Completion { tag, at, status });
+        task
+    }
+
+    /// Moves the completions of the commands that are over to `out`.
+    pub(crate) fn take_completions(&mut self, out: &mut Vec<Completion>) {
+        out.append(&mut self.completions);
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Command> {

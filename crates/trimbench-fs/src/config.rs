@@ -1,7 +1,7 @@
 //! Configuration of a modelled filesystem and of the machine that it runs on.
 
 use trimbench_block::{QueueConfig, Scheduler};
-use trimbench_core::{Bytes, Issuer, Nanos, Ppm};
+use trimbench_core::{Bytes, FileCommand, Issuer, Nanos, Ppm};
 use trimbench_policy::PolicyError;
 
 pub(crate) use crate::extent::FS_BLOCK;
@@ -35,6 +35,26 @@ pub struct CpuCosts {
     pub call: Nanos,
     /// Moving 1 KiB through the page cache.
     pub kib: Nanos,
+}
+
+impl CpuCosts {
+    /// The processor time of a command.
+    pub(crate) fn time(self, command: FileCommand) -> Nanos {
+        /// Bytes that the C library moves at a time (`BUFSIZ` on ext4: `st_blksize`).
+        const STDIO_BUFFER: u64 = 4096;
+        match command {
+            FileCommand::Store { length, stream, .. }
+            | FileCommand::Append { length, stream, .. }
+            | FileCommand::Load { length, stream, .. } => {
+                let piece = if stream.buffered { STDIO_BUFFER } else { stream.piece.into() };
+                let calls = length.pieces(Bytes(piece));
+                let copying = Nanos(self.kib.times(length.0).0 / 1024);
+                self.metadata + self.call.times(calls) + copying
+            }
+            FileCommand::Read { .. } | FileCommand::Write { .. } => self.call,
+            _ => self.metadata,
+        }
+    }
 }
 
 /// A filesystem and its machine.

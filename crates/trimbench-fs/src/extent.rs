@@ -12,6 +12,11 @@ mod tests;
 /// The filesystem's block: ext4's usual one, and the only one modelled.
 pub const FS_BLOCK: Bytes = Bytes(4096);
 
+/// The bytes of so many filesystem blocks.
+pub(crate) const fn bytes(fs_blocks: u64) -> Bytes {
+    Bytes(fs_blocks * FS_BLOCK.0)
+}
+
 /// A run of filesystem blocks `[start, start + length)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Extent {

@@ -3,11 +3,14 @@
 //! Units: bytes for sizes, filesystem blocks for everything else.
 
 use smallvec::SmallVec;
-use trimbench_core::{DirectoryId, Errno, FileOrder};
+use trimbench_core::{DirectoryId, FileOrder};
 
 use crate::commands::Slot;
-use crate::extent::{Extent, RangeSet};
+use crate::extent::Extent;
 use crate::layout::MetadataId;
+pub(crate) use pages::FilePages;
+
+mod pages;
 
 #[cfg(test)]
 mod tests;
@@ -49,6 +52,11 @@ impl ExtentMap {
         self.extents[from..]
             .iter()
             .map_while(move |mapped| Some(mapped.part(mapped.range().overlap(range)?)))
+    }
+
+    /// Where the blocks of some ranges are, as far as they are anywhere.
+    pub(crate) fn places(&self, ranges: &[Extent]) -> Vec<Extent> {
+        ranges.iter().flat_map(|range| self.within(*range)).map(|mapped| mapped.extent).collect()
     }
 
     /// How many blocks of a range are mapped.
@@ -131,21 +139,8 @@ pub(crate) struct File {
     pub(crate) tree: Option<ExtentTree>,
     /// What is being written continues an extent, and is none with it yet.
     pub(crate) seam: bool,
-    /// Pages that differ from the device; those without a place on it get one at write-back.
-    pub(crate) dirty: RangeSet,
-    /// Pages in the cache, dirty ones too.
-    pub(crate) cached: RangeSet,
-    /// Writes of its pages under way.
-    pub(crate) in_flight: u32,
-    /// Its place in the order of dirty files, if it is one.
-    pub(crate) dirty_order: Option<u64>,
-    /// Its place in the order of use, if it has pages.
-    pub(crate) used_order: Option<u64>,
+    pub(crate) pages: FilePages,
     /// The last transaction that changed it.
     pub(crate) transaction: u32,
-    /// A write-back failed since the last fsync.
-    pub(crate) write_error: Option<Errno>,
-    /// Commands that wait until it is not written back any more.
-    pub(crate) waiters: Vec<Slot>,
     pub(crate) order: FileOrder<Slot>,
 }

@@ -4,11 +4,12 @@
 //! number, in leaves of 256 that are allocated with the first of their numbers. The table of leaves
 //! takes 8 bytes for each, up to the largest number: 128 MiB at most.
 
-use std::ops::Index;
+use std::ops::{Index, IndexMut};
 
-use trimbench_core::FileId;
 use trimbench_core::units::index;
+use trimbench_core::{Errno, FileId};
 
+use crate::commands::Stop;
 use crate::file::File;
 
 #[cfg(test)]
@@ -39,6 +40,15 @@ impl Files {
     pub(crate) fn get_mut(&mut self, id: FileId) -> Option<&mut File> {
         let (leaf, at) = place(id);
         self.leaves.get_mut(leaf)?.as_mut()?[at].as_mut()
+    }
+
+    /// The file that a command is on.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub(crate) fn existing(&self, id: FileId) -> Result<&File, Stop> {
+        let file = &self[id];
+        if file.inode.is_some() { Ok(file) } else { Err(Errno::ENOENT.into()) }
     }
 
     /// The file of this number, made if there is none.
@@ -74,5 +84,12 @@ impl Index<FileId> for Files {
     #[inline]
     fn index(&self, id: FileId) -> &File {
         self.get(id).expect("commands under way keep their file")
+    }
+}
+
+impl IndexMut<FileId> for Files {
+    #[inline]
+    fn index_mut(&mut self, id: FileId) -> &mut File {
+        self.get_mut(id).expect("commands under way keep their file")
     }
 }

@@ -7,15 +7,11 @@
 //!
 //! Units: time in nanoseconds on the caller's clock, space in filesystem blocks of 4 KiB.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-
 use trimbench_block::QueueEvent;
-use trimbench_core::units::index;
 use trimbench_core::{
     BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DeviceStatistics,
-    DirectoryId, Errno, FileCommand, FileId, Instant, LbaRange, Medium, Model, Nanos, Rejected,
-    Status, Support, Tag,
+    DirectoryId, Errno, FileCommand, FileId, Instant, LbaRange, Medium, Model, Rejected, Status,
+    Support, Tag,
 };
 
 use crate::allocator::Allocator;
@@ -24,31 +20,28 @@ use crate::commands::{
     Commands, Progress, Slot, Stage, Stop, Task, check_transfer, require, status_after,
 };
 use crate::config::{FS_BLOCK, FsConfig, FsConfigError};
-use crate::discards::{DiscardCounters, Discards, bytes};
-use crate::extent::Extent;
+use crate::extent::{Extent, bytes};
 use crate::files::Files;
 use crate::journal::Journal;
 use crate::kind::FsKind;
-use crate::layout::{Layout, Metadata};
+use crate::layout::Layout;
 use crate::lower::{Lower, Owner};
 
 mod check;
 mod commit;
 mod data;
-mod discard_thread;
+mod discards;
 mod extent_tree;
+mod handle;
 mod names;
-mod policy;
-mod trim;
-mod trim_f2fs;
-mod trim_xfs;
 mod whole;
 mod write_back;
 
-use names::Directory;
-use policy::{OwnPath, Policy};
+use discards::Discards;
+use names::Names;
 
-pub use policy::{FsPolicy, policy};
+pub use discards::DiscardCounters;
+pub use discards::policy::{FsPolicy, policy};
 
 #[cfg(test)]
 mod tests;
@@ -71,68 +64,22 @@ pub struct FsCounters {
 }
 
 /// A modelled filesystem over a block device. Made by [`FileSystem::make`]; mounted.
+///
+/// Each part keeps its state to itself, and those who wait for it. Here are the steps of commands,
+/// which go from one part to the next.
 #[derive(Debug)]
 pub struct FileSystem<M> {
     config: FsConfig,
     capabilities: Capabilities,
+    mounted: bool,
     lower: Lower<M>,
-    layout: Layout,
     allocator: Allocator,
     journal: Journal,
     cache: PageCache,
     discards: Discards,
-    /// Of f2fs.
-    thread: discard_thread::DiscardThread,
-    /// Blocks for data and directories.
-    room: u64,
-    /// A trim policy in the place of the discard path.
-    policy: Option<Policy>,
-    /// An account of the discard path.
-    own_path: Option<OwnPath>,
     files: Files,
-    directories: BTreeMap<DirectoryId, Directory>,
-    /// Files that were opened for writing, in this order; some may be gone.
-    opened: VecDeque<FileId>,
-    /// Inodes that were used and are free, and the first that never was.
-    free_inodes: BinaryHeap<Reverse<u64>>,
-    next_inode: u64,
+    names: Names,
     commands: Commands,
-    /// When the flusher looks again.
-    flusher_at: Instant,
-    /// Data that are dirty since before this instant are written back.
-    expired: Option<Instant>,
-    /// Writes of write-back under way.
-    requests: u32,
-    /// Files that an fsync waits for.
-    urgent: VecDeque<FileId>,
-    /// Everything that became dirty up to here is written back: a sync waits.
-    sync_until: u64,
-    /// Commands that wait for the commit of a transaction.
-    commit_waiters: Vec<(u32, Slot)>,
-    /// Commands that wait for a transaction to join.
-    handle_waiters: Vec<Slot>,
-    /// Commands that wait for free space.
-    space_waiters: Vec<Slot>,
-    /// Commands that wait for the end of all write-back that a sync asked for.
-    sync_waiters: Vec<Slot>,
-    checkpoint: whole::Checkpoint,
-    checkpoint_waiters: Vec<Slot>,
-    /// Groups without free space that no FITRIM has discarded since.
-    trimmed: Vec<bool>,
-    /// Blocks that FITRIM withholds.
-    withheld: u64,
-    /// Where each FITRIM of XFS is.
-    trims: BTreeMap<Slot, trim_xfs::Cursor>,
-    mounted: bool,
-    /// The unmount that waits for the last discard.
-    unmounting: Option<Slot>,
-    /// The journal could not be written.
-    aborted: bool,
-    /// Data or a journal was written since the last flush.
-    unflushed: bool,
-    counters: FsCounters,
-    events: Vec<QueueEvent<Owner>>,
-    completions: Vec<Completion>,
 }
 
 /// What a filesystem with this room can do, over a device that can do `below`.
@@ -160,7 +107,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         let Medium::Device { capacity, .. } = lower.capabilities().medium else {
             return Err(FsConfigError::NotABlockDevice);
         };
-        let layout = Layout::new(&config, capacity)?;
+        let mut layout = Layout::new(&config, capacity)?;
         let too_small =
             || FsConfigError::DeviceTooSmall { capacity, group: bytes(layout.group_fs_blocks()) };
         let mut allocator = fresh_space(&config, &layout);
@@ -169,56 +116,25 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if length < 64 || allocator.free() < layout.group_fs_blocks() / 4 {
             return Err(too_small());
         }
-        allocator.forget_touched();
+        allocator.mounted();
         let room = allocator.free();
-        let journal = Journal::new(&config, region, layout.ids());
+        let names = Names::new(&mut allocator, &mut layout);
         if lower.capabilities().discard == Support::None {
             config.discard = None;
         }
-        let capabilities = capabilities(&config, lower.capabilities(), bytes(room));
-        let mut filesystem = Self {
-            trimmed: vec![false; index(layout.groups())],
-            cache: PageCache::new(&config),
-            config,
-            capabilities,
-            lower,
-            layout,
-            allocator,
-            journal,
-            discards: Discards::default(),
-            thread: discard_thread::DiscardThread::new(config.made_trimmed),
-            room,
-            policy: None,
-            own_path: None,
-            files: Files::default(),
-            directories: BTreeMap::new(),
-            opened: VecDeque::new(),
-            free_inodes: BinaryHeap::new(),
-            next_inode: 0,
-            commands: Commands::default(),
-            flusher_at: Instant::NEVER,
-            expired: None,
-            requests: 0,
-            urgent: VecDeque::new(),
-            sync_until: 0,
-            commit_waiters: Vec::new(),
-            handle_waiters: Vec::new(),
-            space_waiters: Vec::new(),
-            sync_waiters: Vec::new(),
-            checkpoint: whole::Checkpoint::default(),
-            checkpoint_waiters: Vec::new(),
-            withheld: 0,
-            trims: BTreeMap::new(),
+        Ok(Self {
+            capabilities: capabilities(&config, lower.capabilities(), bytes(room)),
             mounted: true,
-            unmounting: None,
-            aborted: false,
-            unflushed: false,
-            counters: FsCounters::default(),
-            events: Vec::new(),
-            completions: Vec::new(),
-        };
-        filesystem.make_own_directory();
-        Ok(filesystem)
+            lower,
+            allocator,
+            journal: Journal::new(&config, layout, region),
+            cache: PageCache::new(&config),
+            discards: Discards::new(&config, room),
+            files: Files::default(),
+            names,
+            commands: Commands::default(),
+            config,
+        })
     }
 
     /// The device below.
@@ -247,29 +163,34 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// What it has counted.
     pub fn counters(&self) -> FsCounters {
-        FsCounters { discards: self.discard_counters(), ..self.counters }
+        FsCounters {
+            // They are numbered from 1 on.
+            commits: self.journal.committed().into(),
+            journal_written: bytes(self.journal.written()),
+            checkpoint_written: bytes(self.journal.checkpoint_written()),
+            written_back: bytes(self.cache.written_back()),
+            throttled: self.cache.throttled_count(),
+            discards: self.discards.counters(),
+        }
     }
 
     /// Freed bytes that are neither discarded nor given up: of transactions that have not
     /// committed, and waiting for the worker.
     pub fn discards_pending(&self) -> Bytes {
-        let none = self.config.discard.is_none() && self.policy.is_none();
-        let uncommitted = if none { 0 } else { self.journal.freed() };
-        bytes(uncommitted + self.discards.pending() + self.policy_pending())
+        let uncommitted = if self.is_discarding() { self.journal.freed() } else { 0 };
+        bytes(uncommitted + self.discards.pending())
+    }
+
+    /// Whether what is freed is discarded by itself.
+    fn is_discarding(&self) -> bool {
+        self.config.discard.is_some() || self.discards.has_policy()
     }
 
     /// Its free space, in filesystem blocks of the device, by groups.
     pub fn free_space(&self) -> impl Iterator<Item = LbaRange> {
-        let size = self.layout.group_fs_blocks();
-        (0..self.layout.groups()).flat_map(move |group| {
-            let mut from = group * size;
-            std::iter::from_fn(move || {
-                let within = from < (group + 1) * size;
-                let extent = within.then(|| self.allocator.free_from(from)).flatten()?;
-                from = extent.end();
-                Some(extent.range(1))
-            })
-        })
+        let all = Extent::new(0, self.allocator.total());
+        let groups = self.allocator.split(all);
+        groups.flat_map(|group| self.allocator.free_runs(group)).map(|extent| extent.range(1))
     }
 
     /// Unmounts: everything is written and committed, discards that wait for the worker are given
@@ -314,29 +235,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     fn start_whole(&mut self, now: Instant, tag: Tag, task: Task) {
-        self.thread.starts(now);
+        self.discards.thread.starts(now);
         let slot = self.commands.add(tag, task);
         self.commands.schedule(now + self.config.cpu.metadata, slot);
-    }
-
-    fn processor_time(&self, command: FileCommand) -> Nanos {
-        let cpu = self.config.cpu;
-        match command {
-            FileCommand::Store { length, stream, .. }
-            | FileCommand::Append { length, stream, .. }
-            | FileCommand::Load { length, stream, .. } => {
-                let piece = if stream.buffered { STDIO_BUFFER } else { stream.piece.into() };
-                let calls = length.pieces(Bytes(piece));
-                let copying = Nanos(cpu.kib.times(length.0).0 / 1024);
-                cpu.metadata + cpu.call.times(calls) + copying
-            }
-            FileCommand::Read { .. } | FileCommand::Write { .. } => cpu.call,
-            _ => cpu.metadata,
-        }
-    }
-
-    fn admit(&mut self, file: FileId, slot: Slot, command: FileCommand) -> bool {
-        self.files.or_default(file).order.admit(slot, command)
     }
 
     fn step(&mut self, slot: Slot, now: Instant) {
@@ -353,21 +254,21 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     fn step_file_command(&mut self, slot: Slot, command: FileCommand, now: Instant) -> Progress {
         let stage = self.commands.get(slot).stage;
-        require(!(self.aborted && stage == Stage::Start), Errno::EROFS)?;
+        let begins = stage == Stage::Start;
+        require(!begins || self.journal.failure().is_none(), Errno::EROFS)?;
         if stage == Stage::Discarding {
             return self.discard_as_caller(slot, now);
         }
-        let begins = stage == Stage::Start;
         match command {
             FileCommand::Create { file } => {
                 self.create(slot, file, DirectoryId::OWN, now)?;
-                self.keep_open(file);
+                self.names.keep_open(file, &mut self.files, &mut self.allocator);
                 Ok(())
             }
             FileCommand::Store { file, directory, length, .. } => {
                 if begins {
                     self.create(slot, file, directory, now)?;
-                    self.begin_write(slot, Extent::new(0, length.0));
+                    self.commands.begin_moving(slot, Extent::new(0, length.0));
                 }
                 self.write_cached(slot, file, now)
             }
@@ -386,11 +287,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             FileCommand::Unlink { file } => self.unlink(slot, file, now),
             FileCommand::Fsync { file } => self.fsync(slot, file, now),
             FileCommand::SyncFilesystem => self.sync(slot, now),
-            FileCommand::TrimFreeSpace => match self.config.kind {
-                FsKind::Ext4 | FsKind::Btrfs => self.trim_step(slot, now),
-                FsKind::Xfs => self.trim_xfs_step(slot, now),
-                FsKind::F2fs => self.trim_f2fs_step(slot, now),
-            },
+            FileCommand::TrimFreeSpace => self.trim_step(slot, now),
             FileCommand::MakeDirectory { directory } => self.make_directory(slot, directory, now),
             FileCommand::RemoveDirectory { directory } => {
                 self.remove_directory(slot, directory, now)
@@ -399,12 +296,10 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     }
 
     fn finish(&mut self, slot: Slot, status: Status, now: Instant) {
-        let command = self.commands.remove(slot);
-        self.completions.push(Completion { tag: command.tag, at: now, status });
-        let Task::File(what) = command.task else { return };
-        self.thread.note_request(what, now);
+        let Task::File(what) = self.commands.end(slot, status, now) else { return };
+        self.discards.thread.note_request(what, now);
         let Some(id) = what.file() else { return };
-        let file = self.files.get_mut(id).expect("commands under way keep their file");
+        let file = &mut self.files[id];
         file.order.ended();
         if let Status::Failed(errno) = status
             && what.makes()
@@ -413,12 +308,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         {
             file.order.expected = false;
         }
-        while let Some((next, what)) =
-            self.files.get_mut(id).and_then(|file| file.order.startable())
-        {
-            self.commands.schedule(now + self.processor_time(what), next);
+        while let Some((next, what)) = file.order.startable() {
+            self.commands.schedule(now + self.config.cpu.time(what), next);
         }
-        let file = &self.files[id];
         if file.inode.is_none() && file.order.is_idle() && !file.order.expected {
             self.files.remove(id);
         }
@@ -432,7 +324,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             QueueEvent::Submitted(_) => return,
         };
         if let Some(latency) = latency {
-            self.policy_sees(latency, at);
+            self.discards.policy_sees(self.lower.foreground(), latency, at);
         }
         match owner {
             Owner::Command(slot) => {
@@ -444,23 +336,18 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 }
             }
             Owner::WriteBack(what) => self.written_back(what, failure, at),
-            Owner::Commit => self.commit_io_ended(failure, at),
-            Owner::Checkpoint => self.checkpoint_io_ended(failure, at),
+            Owner::Commit => {
+                self.journal.commit_io_ended(failure);
+                self.advance_commit(at);
+            }
+            Owner::Checkpoint => {
+                self.journal.checkpoint_io_ended(failure);
+                self.send_checkpoint(at);
+            }
             Owner::Worker => self.worker_io_ended(at),
             Owner::Batch(id) => self.batch_io_ended(id, at),
             Owner::Policy(which) => self.policy_io_ended(which, at),
         }
-    }
-
-    fn timer_at(&self) -> Instant {
-        let discards = self.discards.next_event().min(self.thread_looks_at());
-        self.flusher_at.min(self.commit_at()).min(self.policy_wakes_at()).min(discards)
-    }
-
-    /// A transaction is joined: metadata change in it.
-    fn touch(&mut self, now: Instant, metadata: Metadata) {
-        let id = self.layout.id(metadata);
-        self.journal.touch(now, id);
     }
 
     /// A command changes metadata; it waits until it may.
@@ -468,36 +355,31 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if !self.journal.is_full() {
             return Ok(());
         }
-        self.handle_waiters.push(slot);
+        self.journal.await_room(slot);
         self.try_commit(now);
         Err(Stop::Waits)
-    }
-
-    /// Blocks that are neither taken nor promised to dirty pages.
-    fn available(&self) -> u64 {
-        self.allocator.obtainable().saturating_sub(self.cache.delayed)
     }
 
     /// There is no space: waits for what will become free, or fails.
     fn no_space(&mut self, slot: Slot, now: Instant) -> Stop {
         let freed = self.journal.freed() > 0;
-        let withheld = self.withheld > 0 || !self.discards.is_idle() || self.policy_withholds() > 0;
-        if !freed && !withheld {
+        if !freed && !self.discards.withholds() {
             return Errno::ENOSPC.into();
         }
-        self.space_waiters.push(slot);
+        self.allocator.await_space(slot);
         if self.config.kind == FsKind::Ext4 {
             self.discards.drop_pending();
         }
         if freed {
-            self.want_commit(now);
+            self.journal.want(self.journal.running());
+            self.try_commit(now);
         }
         Stop::Waits
     }
 
     /// Steps everyone who waits for space.
     fn space_came(&mut self, now: Instant) {
-        for slot in std::mem::take(&mut self.space_waiters) {
+        for slot in self.allocator.take_waiters() {
             self.step(slot, now);
         }
     }
@@ -514,33 +396,32 @@ fn fresh_space(config: &FsConfig, layout: &Layout) -> Allocator {
     allocator
 }
 
-/// Bytes that the C library moves at a time (`BUFSIZ` on ext4: `st_blksize`).
-const STDIO_BUFFER: u64 = 4096;
-
 impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
     type Command = FileCommand;
 
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
         self.check_mounted(true)?;
         validate(command)?;
-        self.thread.starts(now);
+        self.discards.thread.starts(now);
         let Some(file) = command.file() else {
             let slot = self.commands.add(tag, Task::File(command));
-            self.commands.schedule(now + self.processor_time(command), slot);
+            self.commands.schedule(now + self.config.cpu.time(command), slot);
             return Ok(());
         };
         if !command.makes() && !self.files.get(file).is_some_and(|file| file.order.expected) {
             return Err(Rejected::UnknownFile { file });
         }
         let slot = self.commands.add(tag, Task::File(command));
-        if self.admit(file, slot, command) {
-            self.commands.schedule(now + self.processor_time(command), slot);
+        if self.files.or_default(file).order.admit(slot, command) {
+            self.commands.schedule(now + self.config.cpu.time(command), slot);
         }
         Ok(())
     }
 
     fn next_event(&self) -> Instant {
-        self.lower.next_event().min(self.commands.next_at()).min(self.timer_at())
+        let timers = self.cache.flusher_at().min(self.journal.commit_at());
+        let timers = timers.min(self.discards.next_event());
+        self.lower.next_event().min(self.commands.next_at()).min(timers)
     }
 
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
@@ -550,35 +431,29 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
                 break;
             }
             if self.lower.next_event() <= at {
-                let mut events = std::mem::take(&mut self.events);
-                self.lower.advance(at, &mut events);
+                let mut events = self.lower.advance(at);
                 for event in events.drain(..) {
                     self.happened(event, at);
                 }
-                self.events = events;
-                self.lower.dispatch(at);
+                self.lower.go_on(at, events);
             } else if let Some(slot) = self.commands.take_due(at) {
                 self.step(slot, at);
-            } else if self.commit_at() <= at {
+            } else if self.journal.commit_at() <= at {
                 self.try_commit(at);
-            } else if self.flusher_at <= at {
+            } else if self.cache.flusher_at() <= at {
                 self.flusher_looks(at);
-            } else if self.discards.next_event() <= at {
-                self.work_off_discards(at);
-            } else if self.thread_looks_at() <= at {
-                self.thread_looks(at);
+            } else {
+                self.discards_go_on(at);
             }
-            self.run_policy(at);
+            self.discards.run_policy(&self.journal, &mut self.allocator, &mut self.lower, at);
         }
-        out.append(&mut self.completions);
+        self.commands.take_completions(out);
     }
 
     fn statistics(&self) -> DeviceStatistics {
-        let none = self.config.discard.is_none() && self.policy.is_none();
-        let pending = (!none).then(|| self.discards_pending());
         DeviceStatistics {
             outstanding: self.commands.outstanding(),
-            discard_pending: pending,
+            discard_pending: self.is_discarding().then(|| self.discards_pending()),
             ..self.lower.device().statistics()
         }
     }

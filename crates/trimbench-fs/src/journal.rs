@@ -21,56 +21,45 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trimbench_core::Instant;
 use trimbench_core::units::index;
+use trimbench_core::{Errno, Instant, Nanos};
 
-use crate::config::{FS_BLOCK, FsConfig};
+use crate::commands::Slot;
+use crate::config::{Allocation, FS_BLOCK, FsConfig};
 use crate::extent::Extent;
-use crate::kind::{FsKind, Journaling, SEGMENT, TREE_BLOCK};
-use crate::layout::MetadataId;
+use crate::kind::{FsKind, Journaling, Phase, SEGMENT, TREE_BLOCK};
+use crate::layout::{Layout, MetadataId};
+use checkpoint::Checkpoint;
+pub(crate) use commit::Commit;
+
+mod checkpoint;
+mod commit;
 
 #[cfg(test)]
 mod tests;
 
 /// Changes that become durable together.
 #[derive(Debug)]
-pub(crate) struct Transaction {
-    pub(crate) id: u32,
+struct Transaction {
+    id: u32,
     /// When its first change came; [`Instant::NEVER`] as long as it has none.
-    pub(crate) started: Instant,
-    pub(crate) metadata: Vec<MetadataId>,
+    started: Instant,
+    metadata: Vec<MetadataId>,
     /// How often something in them was changed.
-    pub(crate) changes: u64,
+    changes: u64,
     /// Extents that it freed, as they came; merged when it commits.
-    pub(crate) freed: Vec<Extent>,
-    pub(crate) freed_total: u64,
+    freed: Vec<Extent>,
+    freed_total: u64,
     /// Writes under way of data whose place was allocated in it.
-    pub(crate) ordered: u32,
-}
-
-#[derive(Debug)]
-pub(crate) struct Commit {
-    pub(crate) transaction: Transaction,
-    /// How many of its phases are over.
-    pub(crate) past: usize,
-    /// Device commands of this phase under way.
-    pub(crate) io: u32,
-    /// How many of the freed extents were discarded, or are being.
-    pub(crate) discarded: usize,
-    /// When the last of these went.
-    pub(crate) sent_at: Option<Instant>,
-    /// How many of them are somebody else's by now: free, or a batch of discards.
-    pub(crate) given: usize,
-    /// Tree blocks that it replaces and that are still to be discarded.
-    pub(crate) replaced: Vec<Extent>,
+    ordered: u32,
 }
 
 /// A committed transaction whose metadata are not all in their places.
 #[derive(Debug)]
-pub(crate) struct Committed {
-    pub(crate) id: u32,
-    pub(crate) at: Instant,
-    pub(crate) metadata: Vec<MetadataId>,
+struct Committed {
+    id: u32,
+    at: Instant,
+    metadata: Vec<MetadataId>,
     log: u64,
 }
 
@@ -78,21 +67,34 @@ pub(crate) struct Committed {
 pub(crate) struct Journal {
     kind: FsKind,
     journaling: Journaling,
+    /// A transaction commits at this age.
+    interval: Nanos,
+    /// Where metadata lie.
+    pub(crate) layout: Layout,
     /// Where the log lies.
     region: Vec<Extent>,
     length: u64,
     /// Where the next block of the log goes.
     head: u64,
     used: u64,
-    pub(crate) running: Transaction,
-    pub(crate) committing: Option<Commit>,
+    /// Blocks of the log that were written.
+    written: u64,
+    running: Transaction,
+    committing: Option<Commit>,
     /// The last transaction that is committed.
-    pub(crate) committed: u32,
+    committed: u32,
     /// Someone waits for the transactions up to this one.
-    pub(crate) wanted: u32,
-    pub(crate) history: VecDeque<Committed>,
+    wanted: u32,
+    history: VecDeque<Committed>,
     /// By metadata block: the last transaction that holds it; 0 for none.
     holder: Vec<u32>,
+    checkpoint: Checkpoint,
+    /// Commands that wait for the commit of a transaction.
+    waiters: Vec<(u32, Slot)>,
+    /// Commands that wait for a transaction to join.
+    joiners: Vec<Slot>,
+    /// It could not be written.
+    aborted: bool,
 }
 
 impl Transaction {
@@ -108,31 +110,69 @@ impl Transaction {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.metadata.is_empty()
     }
 }
 
 impl Journal {
-    pub(crate) fn new(config: &FsConfig, region: Vec<Extent>, metadata_blocks: usize) -> Self {
+    pub(crate) fn new(config: &FsConfig, layout: Layout, region: Vec<Extent>) -> Self {
         Self {
             kind: config.kind,
             journaling: config.journaling,
+            interval: config.commit_interval,
+            holder: vec![0; layout.ids()],
+            layout,
             length: region.iter().map(|extent| extent.length).sum(),
             region,
             head: 0,
             used: 0,
+            written: 0,
             running: Transaction::new(1),
             committing: None,
             committed: 0,
             wanted: 0,
             history: VecDeque::new(),
-            holder: vec![0; metadata_blocks],
+            checkpoint: Checkpoint::default(),
+            waiters: Vec::new(),
+            joiners: Vec::new(),
+            aborted: false,
         }
     }
 
     pub(crate) fn region(&self) -> &[Extent] {
         &self.region
+    }
+
+    /// The transaction that changes belong to now.
+    pub(crate) fn running(&self) -> u32 {
+        self.running.id
+    }
+
+    /// The last transaction that is committed.
+    pub(crate) fn committed(&self) -> u32 {
+        self.committed
+    }
+
+    /// The last transaction with changes that is not committed.
+    pub(crate) fn uncommitted(&self) -> Option<u32> {
+        let committing = self.committing.as_ref().map(|commit| commit.transaction.id);
+        self.has_changes().then_some(self.running.id).or(committing)
+    }
+
+    /// Whether the running transaction has changes.
+    pub(crate) fn has_changes(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Blocks of the log that were written.
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// What waits for it fails with, once it could not be written.
+    pub(crate) fn failure(&self) -> Option<Errno> {
+        self.aborted.then_some(Errno::EIO)
     }
 
     /// The running transaction changes a metadata block.
@@ -161,6 +201,18 @@ impl Journal {
         self.running.freed_total += extent.length;
     }
 
+    /// Writes of data are under way whose place was allocated in the running transaction.
+    pub(crate) fn add_ordered(&mut self, writes: u32) {
+        self.running.ordered += writes;
+    }
+
+    /// Calls `own` for the metadata, the log, and what a transaction freed and nobody has yet.
+    pub(crate) fn owned(&self, own: &mut impl FnMut(Extent)) {
+        let left = self.committing.iter().flat_map(Commit::left);
+        let own_extents = self.region.iter().chain(&self.running.freed).chain(left).copied();
+        self.layout.metadata().chain(own_extents).for_each(own);
+    }
+
     /// Blocks that are free once everything is committed.
     pub(crate) fn freed(&self) -> u64 {
         let committing = self.committing.as_ref();
@@ -182,7 +234,7 @@ impl Journal {
     }
 
     /// Blocks of the log that a transaction takes.
-    pub(crate) fn log_length(&self, transaction: &Transaction) -> u64 {
+    fn log_length(&self, transaction: &Transaction) -> u64 {
         match self.journaling {
             Journaling::None => 0,
             _ => self.kind.log_length(transaction.metadata.len() as u64, transaction.changes),
@@ -205,12 +257,11 @@ impl Journal {
     }
 
     /// The running transaction begins to commit.
-    pub(crate) fn rotate(&mut self) {
+    fn rotate(&mut self) {
         let next = Transaction::new(self.running.id + 1);
         let transaction = std::mem::replace(&mut self.running, next);
         let replaced = self.replaced(transaction.metadata.len() as u64);
-        let commit =
-            Commit { transaction, past: 0, io: 0, discarded: 0, sent_at: None, given: 0, replaced };
+        let commit = Commit::new(transaction, replaced);
         assert!(self.committing.replace(commit).is_none(), "one transaction commits at a time");
     }
 
@@ -224,6 +275,7 @@ impl Journal {
 
     pub(crate) fn log(&mut self, length: u64) -> Vec<Extent> {
         self.used += length;
+        self.written += length;
         assert!(self.used <= self.length, "the log has room");
         let mut taken = Vec::new();
         let mut left = length;
@@ -240,41 +292,6 @@ impl Journal {
             left -= part;
         }
         taken
-    }
-
-    /// The commit is over; returns its transaction.
-    pub(crate) fn commit_ended(&mut self, now: Instant) -> Transaction {
-        let mut commit = self.committing.take().expect("something commits");
-        let log = self.log_length(&commit.transaction);
-        let metadata = std::mem::take(&mut commit.transaction.metadata);
-        let id = commit.transaction.id;
-        self.committed = id;
-        if self.kind.writes_in_place() {
-            self.used -= log;
-            return commit.transaction;
-        }
-        self.history.push_back(Committed { id, at: now, metadata, log });
-        commit.transaction
-    }
-
-    /// The metadata blocks of the transactions up to `last` that no later one holds.
-    pub(crate) fn to_checkpoint(&self, last: u32) -> Vec<MetadataId> {
-        let due = self.history.iter().take_while(|committed| committed.id <= last);
-        due.flat_map(|committed| {
-            let mine =
-                |metadata: &&MetadataId| self.holder[index((**metadata).into())] == committed.id;
-            committed.metadata.iter().filter(mine).copied()
-        })
-        .collect()
-    }
-
-    /// The metadata of the transactions up to `last` are in their places: the log may overwrite
-    /// them.
-    pub(crate) fn checkpointed(&mut self, last: u32) {
-        while self.history.front().is_some_and(|committed| committed.id <= last) {
-            let committed = self.history.pop_front().expect("there is a first");
-            self.used -= committed.log;
-        }
     }
 }
 

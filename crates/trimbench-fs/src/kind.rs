@@ -51,6 +51,8 @@ pub(crate) enum Phase {
     Record,
     /// Freed extents are discarded.
     Discards,
+    /// The rest of the freed space is free, and who waited goes on.
+    End,
 }
 
 impl FsKind {
@@ -126,6 +128,8 @@ impl FsKind {
         const LOG_BUFFER: u64 = (32 << 10) / FS_BLOCK.0;
         use Phase::{Data, Discards, Flush, Log, Record, Room};
         match self {
+            // There is no journal.
+            _ if length == 0 => &[Discards],
             // fs/jbd2/commit.c; the record is a write between two flushes, as on a device
             // without FUA.
             Self::Ext4 => &[Data, Room, Log, Flush, Record, Flush, Discards],

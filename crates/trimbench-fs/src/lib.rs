@@ -17,7 +17,6 @@ mod commands;
 mod config;
 mod cow;
 mod delayed;
-mod discards;
 mod extent;
 mod file;
 mod files;
@@ -29,8 +28,7 @@ mod lower;
 
 pub use config::{Allocation, CpuCosts, FsConfig, FsConfigError};
 pub use cow::{ClassLimits, Pool, PoolConfig, PoolCosts, PoolCounters, QueueLimits, TrimManner};
-pub use discards::DiscardCounters;
 pub use extent::FS_BLOCK;
-pub use filesystem::{FileSystem, FsCounters, FsPolicy, policy};
+pub use filesystem::{DiscardCounters, FileSystem, FsCounters, FsPolicy, policy};
 pub use kind::{FsKind, Journaling};
 pub use trimbench_block::{QueueConfig, Scheduler};

@@ -71,6 +71,10 @@ pub(crate) struct Lower<M> {
     queue: BlockLayer<M, Owner>,
     logical_per_fs_block: u64,
     request_max: u64,
+    /// Data, or metadata in their places, were written since the last flush.
+    unflushed: bool,
+    /// Kept for its memory.
+    events: Vec<QueueEvent<Owner>>,
 }
 
 impl<M: Model<Command = BlockCommand>> Lower<M> {
@@ -80,6 +84,8 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
             logical_per_fs_block: FS_BLOCK.0 / logical_block.bytes().0,
             request_max: config.queue.request_max.0 / FS_BLOCK.0,
             queue: BlockLayer::new(device, &config.queue).ok_or(FsConfigError::NotABlockDevice)?,
+            unflushed: false,
+            events: Vec::new(),
         })
     }
 
@@ -169,6 +175,16 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
         sent
     }
 
+    /// What was written has to be flushed.
+    pub(crate) fn note_written(&mut self) {
+        self.unflushed = true;
+    }
+
+    /// Whether something was written since the last call, whose caller flushes it.
+    pub(crate) fn take_unflushed(&mut self) -> bool {
+        std::mem::take(&mut self.unflushed)
+    }
+
     pub(crate) fn flush(&mut self, now: Instant, owner: Owner) {
         self.queue.submit(now, owner, BlockCommand::Flush, Urgency::Foreground);
     }
@@ -177,13 +193,17 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
         self.queue.next_event()
     }
 
-    /// Advances the device and appends what became of what was sent.
-    pub(crate) fn advance(&mut self, now: Instant, out: &mut Vec<QueueEvent<Owner>>) {
-        self.queue.advance(now, out);
+    /// Advances the device. Returns what became of what was sent; [`Self::go_on`] follows.
+    pub(crate) fn advance(&mut self, now: Instant) -> Vec<QueueEvent<Owner>> {
+        let mut events = std::mem::take(&mut self.events);
+        self.queue.advance(now, &mut events);
+        events
     }
 
-    /// Gives the device as many of the writes that nobody waits for as it may have.
-    pub(crate) fn dispatch(&mut self, now: Instant) {
+    /// All these events were taken out: gives the device as many of the writes that nobody waits
+    /// for as it may have.
+    pub(crate) fn go_on(&mut self, now: Instant, events: Vec<QueueEvent<Owner>>) {
+        self.events = events;
         self.queue.dispatch(now);
     }
 }

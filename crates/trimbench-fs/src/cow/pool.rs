@@ -11,7 +11,7 @@
 //!
 //! Units: time in nanoseconds on the caller's clock, space in sectors of 4 KiB, files in records.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::units::narrow;
@@ -25,7 +25,7 @@ use super::config::PoolConfig;
 use super::drive::{Drive, Ended, Owner};
 use super::space::{Space, metaslab_bytes};
 use super::stripe::{Piece, Stripe};
-use crate::commands::{Commands, Slot, Task};
+use crate::commands::{Commands, Task};
 use crate::config::{FS_BLOCK, FsConfigError};
 use files::File;
 use group::Groups;
@@ -77,21 +77,14 @@ pub struct Pool<M> {
     metadata_at: (usize, u64),
     metadata_sectors: u64,
     files: BTreeMap<FileId, File>,
-    /// Files with data of the open group.
-    dirty_files: BTreeSet<FileId>,
     directories: BTreeMap<DirectoryId, u64>,
     commands: Commands,
     groups: Groups,
-    /// Commands that wait for less dirty data.
-    room_waiters: VecDeque<Slot>,
-    /// When the last command that was delayed goes on: the next one goes on after it.
-    delayed_until: Instant,
     trim: trim::Trimming,
     counters: PoolCounters,
     /// Kept for its memory.
     pieces: Vec<Piece>,
     ended: Vec<Ended>,
-    completions: Vec<Completion>,
 }
 
 impl<M: Model<Command = BlockCommand>> Pool<M> {
@@ -149,17 +142,13 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             metadata_at: (0, 1),
             metadata_sectors,
             files: BTreeMap::new(),
-            dirty_files: BTreeSet::new(),
             directories: BTreeMap::from([(DirectoryId::OWN, 0)]),
             commands: Commands::default(),
             groups: Groups::default(),
-            room_waiters: VecDeque::new(),
-            delayed_until: Instant::START,
             trim,
             counters: PoolCounters::default(),
             pieces: Vec::new(),
             ended: Vec::new(),
-            completions: Vec::new(),
             config,
         })
     }
@@ -313,7 +302,7 @@ impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
                 self.start_pass(at);
             }
         }
-        out.append(&mut self.completions);
+        self.commands.take_completions(out);
     }
 
     fn statistics(&self) -> DeviceStatistics {

@@ -1,7 +1,7 @@
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::settings::Named as _;
 use trimbench_core::{
-    Issuer, Lba, Operation as _, OperationKind, Payload, Stream, Target as _, Virtual,
+    Issuer, Lba, Nanos, Operation as _, OperationKind, Payload, Stream, Target as _, Virtual,
 };
 
 use super::*;

@@ -12,12 +12,10 @@
 //!
 //! Simplified: the log's tail moves without a flush of its own; lazy initialisation has been done.
 
-use trimbench_core::{BlockCommand, Errno, FileId, Instant, Issuer, Model};
+use trimbench_core::{BlockCommand, FileId, Instant, Model};
 
 use crate::commands::{Progress, Slot, Stage, Stop, Task, ended};
-use crate::discards::bytes;
 use crate::extent::Extent;
-use crate::journal::merged;
 use crate::kind::{FsKind, Journaling, TREE_BLOCK};
 use crate::lower::{Owner, Transfer};
 
@@ -27,28 +25,16 @@ use super::FileSystem;
 /// Linux 6.18).
 const LOG_TREE: u64 = 2 * 2;
 
-/// Metadata on their way to their places.
-#[derive(Debug, Default)]
-pub(crate) struct Checkpoint {
-    /// The last transaction whose metadata are being written; `None` when none are.
-    until: Option<u32>,
-    wanted: u32,
-    /// What is to be sent, the last first.
-    queue: Vec<Extent>,
-    /// Writes under way.
-    io: u32,
-}
-
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn fsync(&mut self, slot: Slot, id: FileId, now: Instant) -> Progress {
         let stage = self.commands.get(slot).stage;
         if stage < Stage::Logging {
-            self.existing(id)?;
-            self.keep_open(id);
-            self.set_stage(slot, Stage::WritingBack);
+            self.files.existing(id)?;
+            self.names.keep_open(id, &mut self.files, &mut self.allocator);
+            self.commands.set_stage(slot, Stage::WritingBack);
             self.clean(slot, id, now)?;
             let transaction = self.files[id].transaction;
-            if transaction <= self.journal.committed {
+            if transaction <= self.journal.committed() {
                 if self.flush(slot, now) {
                     return Err(Stop::Waits);
                 }
@@ -60,7 +46,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 self.write_for(slot, 0, Stage::Committing, now);
                 return Err(Stop::Waits);
             } else {
-                self.set_stage(slot, Stage::Committing);
+                self.commands.set_stage(slot, Stage::Committing);
                 self.await_commit(slot, transaction, now);
                 return Err(Stop::Waits);
             }
@@ -68,8 +54,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if self.makes_durable(slot, now) {
             return Err(Stop::Waits);
         }
-        let lost = self.file(id).write_error.take();
-        ended(self.commands.get(slot).failure.or(lost).or(self.failure()))
+        let lost = self.files[id].pages.take_failure();
+        ended(self.commands.get(slot).failure.or(lost).or(self.journal.failure()))
     }
 
     /// What is left to do of an fsync after its first wait; `false` if nothing is.
@@ -78,7 +64,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         match self.commands.get(slot).stage {
             // The log tree, a flush, the superblock that names it, a flush.
             Stage::Logging => {
-                self.set_stage(slot, Stage::Recording);
+                self.commands.set_stage(slot, Stage::Recording);
+                // For this command alone: others that need a flush send their own.
                 self.lower.flush(now, Owner::Command(slot));
                 self.commands.get(slot).io = 1;
                 true
@@ -88,10 +75,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 true
             }
             Stage::Committing if self.config.kind.writes_in_place() => self.flush(slot, now),
-            Stage::Committing if without_journal && !self.journal.history.is_empty() => {
-                self.set_stage(slot, Stage::Checkpointing);
-                self.checkpoint_waiters.push(slot);
-                self.start_checkpoint(self.journal.committed, now);
+            Stage::Committing if without_journal && !self.journal.is_checkpointed() => {
+                self.commands.set_stage(slot, Stage::Checkpointing);
+                self.await_checkpoint(slot, now);
                 true
             }
             Stage::Checkpointing => self.flush(slot, now),
@@ -102,7 +88,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Writes so many tree blocks of btrfs, or none of them but a superblock, or a node block of
     /// f2fs.
     fn write_for(&mut self, slot: Slot, trees: u64, stage: Stage, now: Instant) {
-        self.set_stage(slot, stage);
+        self.commands.set_stage(slot, stage);
         let place = self.journal.region()[0];
         let mut sent = 0;
         for at in 0..trees.max(1) {
@@ -113,33 +99,31 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             sent += self.lower.send(now, Owner::Command(slot), Transfer::Write, block);
         }
         self.commands.get(slot).io = sent;
-        self.unflushed = true;
+        self.lower.note_written();
     }
 
     pub(super) fn sync(&mut self, slot: Slot, now: Instant) -> Progress {
         let stage = self.commands.get(slot).stage;
         if stage == Stage::Start {
-            self.set_stage(slot, Stage::WritingBack);
-            self.sync_until = self.cache.latest_order();
-            self.sync_waiters.push(slot);
+            self.commands.set_stage(slot, Stage::WritingBack);
+            self.cache.await_sync(slot);
             self.write_back(now);
             return Err(Stop::Waits);
         }
         if stage <= Stage::WritingBack {
-            self.set_stage(slot, Stage::Committing);
-            if let Some(last) = self.last_transaction() {
+            self.commands.set_stage(slot, Stage::Committing);
+            if let Some(last) = self.journal.uncommitted() {
                 self.await_commit(slot, last, now);
                 return Err(Stop::Waits);
             }
         }
         if stage <= Stage::Committing {
-            self.set_stage(slot, Stage::Checkpointing);
+            self.commands.set_stage(slot, Stage::Checkpointing);
             // A sync of XFS leaves metadata to be written later.
             let writes =
                 self.config.kind != FsKind::Xfs || self.commands.get(slot).task == Task::Unmount;
-            if writes && !self.journal.history.is_empty() {
-                self.checkpoint_waiters.push(slot);
-                self.start_checkpoint(self.journal.committed, now);
+            if writes && !self.journal.is_checkpointed() {
+                self.await_checkpoint(slot, now);
                 return Err(Stop::Waits);
             }
         }
@@ -147,14 +131,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             return Err(Stop::Waits);
         }
         let failure = self.commands.get(slot).failure;
-        ended(failure.or(self.failure()))
-    }
-
-    /// The last transaction that is not committed.
-    pub(super) fn last_transaction(&self) -> Option<u32> {
-        let committing = self.journal.committing.as_ref().map(|commit| commit.transaction.id);
-        let running = &self.journal.running;
-        if running.is_empty() { committing } else { Some(running.id) }
+        ended(failure.or(self.journal.failure()))
     }
 
     pub(super) fn unmount_step(&mut self, slot: Slot, now: Instant) -> Progress {
@@ -163,42 +140,25 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             if self.sync(slot, now) == Err(Stop::Waits) {
                 return Err(Stop::Waits);
             }
-            self.set_stage(slot, Stage::Discarding);
+            self.commands.set_stage(slot, Stage::Discarding);
             // Before it is given up: what is given back waits for the policy, too.
-            self.opened.clear();
+            self.names.forget_opened();
             self.allocator.release_all();
-            if self.config.discard == Some(Issuer::F2fs) {
-                self.stop_thread(now);
-            } else {
-                self.give_up_discards();
-            }
-            self.discards.forget_groups();
-            self.policy_gives_up();
-            if !self.discards.is_idle() || self.policy_withholds() > 0 {
-                self.unmounting = Some(slot);
+            if !self.end_discards(slot, now) {
                 return Err(Stop::Waits);
             }
         }
-        self.trimmed.fill(false);
-        self.allocator.forget_touched();
+        self.allocator.mounted();
         let all: Vec<FileId> = self.files.iter().map(|(id, _)| id).collect();
         for id in all {
-            if let Some(inode) = &mut self.file(id).inode {
+            let file = &mut self.files[id];
+            if let Some(inode) = &mut file.inode {
                 inode.open = false;
             }
-            self.forget_pages(id, Extent::between(0, u64::MAX));
+            self.cache.forget(file, Extent::between(0, u64::MAX), &mut self.allocator);
         }
         let failure = self.commands.get(slot).failure;
-        ended(failure.or(self.failure()))
-    }
-
-    /// What waits for a discard will not get one.
-    pub(super) fn give_up_discards(&mut self) {
-        let dropped = self.discards.drop_pending();
-        self.discards.counters.dropped_at_unmount += bytes(dropped);
-        self.discards.untrimmed.clear();
-        // f2fs notes on the device that everything was discarded (`CP_TRIMMED_FLAG`).
-        self.thread.knows_free &= dropped == 0 && self.config.discard.is_some();
+        ended(failure.or(self.journal.failure()))
     }
 
     pub(super) fn mount_step(&mut self, slot: Slot, now: Instant) -> Progress {
@@ -206,58 +166,44 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         if command.stage == Stage::Moving {
             return ended(command.failure);
         }
-        self.set_stage(slot, Stage::Moving);
-        let (owner, descriptors) = (Owner::Command(slot), self.layout.descriptors());
+        self.commands.set_stage(slot, Stage::Moving);
+        let (owner, descriptors) = (Owner::Command(slot), self.journal.layout.descriptors());
         let read = self.lower.send(now, owner, Transfer::Read, Extent::new(0, 1 + descriptors));
         let written = self.lower.send(now, owner, Transfer::Write, Extent::new(0, 1));
         self.commands.get(slot).io = read + written;
         Err(Stop::Waits)
     }
 
-    /// Writes the metadata of the transactions up to `last` to their places.
-    pub(super) fn start_checkpoint(&mut self, last: u32, now: Instant) {
-        self.checkpoint.wanted = self.checkpoint.wanted.max(last);
-        if self.checkpoint.until.is_none() {
-            self.begin_checkpoint(now);
-        }
+    /// A command waits until the metadata of all that is committed are in their places.
+    fn await_checkpoint(&mut self, slot: Slot, now: Instant) {
+        self.journal.await_checkpoint(slot);
+        self.start_checkpoint(self.journal.committed(), now);
     }
 
-    pub(super) fn checkpoint_io_ended(&mut self, failure: Option<Errno>, now: Instant) {
-        self.aborted |= failure.is_some();
-        self.checkpoint.io -= 1;
-        self.send_checkpoint(now);
+    /// Writes the metadata of the transactions up to `last` to their places.
+    pub(super) fn start_checkpoint(&mut self, last: u32, now: Instant) {
+        if self.journal.want_checkpoint(last) {
+            self.begin_checkpoint(now);
+        }
     }
 
     fn begin_checkpoint(&mut self, now: Instant) {
-        let until = self.checkpoint.wanted;
-        self.checkpoint.until = Some(until);
-        let place = |id| Extent::new(self.layout.address(id), 1);
-        let places = self.journal.to_checkpoint(until).into_iter().map(place).collect();
-        let mut extents = merged(places, Some(self.layout.group_fs_blocks()));
-        let total: u64 = extents.iter().map(|extent| extent.length).sum();
-        self.counters.checkpoint_written += bytes(total);
-        self.unflushed |= total > 0;
-        extents.reverse();
-        self.checkpoint.queue = extents;
+        if self.journal.begin_checkpoint() > 0 {
+            self.lower.note_written();
+        }
         self.send_checkpoint(now);
     }
 
-    fn send_checkpoint(&mut self, now: Instant) {
-        while self.checkpoint.io < self.config.write_back_depth
-            && let Some(extent) = self.checkpoint.queue.pop()
-        {
-            self.checkpoint.io += self.lower.send(now, Owner::Checkpoint, Transfer::Write, extent);
-        }
-        if self.checkpoint.io > 0 {
+    /// Goes on with the checkpoint, after one of its writes ended.
+    pub(super) fn send_checkpoint(&mut self, now: Instant) {
+        if !self.journal.send_checkpoint(&mut self.lower, self.config.write_back_depth, now) {
             return;
         }
-        let Some(until) = self.checkpoint.until.take() else { return };
-        self.journal.checkpointed(until);
-        if self.checkpoint.wanted > until {
+        if self.journal.wants_checkpoint() {
             self.begin_checkpoint(now);
             return;
         }
-        for slot in std::mem::take(&mut self.checkpoint_waiters) {
+        for slot in self.journal.take_checkpointed() {
             self.step(slot, now);
         }
         self.advance_commit(now);
@@ -265,18 +211,12 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Flushes the device for a command; `false` if nothing was written since the last flush.
     fn flush(&mut self, slot: Slot, now: Instant) -> bool {
-        if !self.unflushed {
+        if !self.lower.take_unflushed() {
             return false;
         }
-        self.unflushed = false;
-        self.set_stage(slot, Stage::Flushing);
+        self.commands.set_stage(slot, Stage::Flushing);
         self.lower.flush(now, Owner::Command(slot));
         self.commands.get(slot).io = 1;
         true
-    }
-
-    /// What waits for the journal fails with, once it could not be written.
-    fn failure(&self) -> Option<Errno> {
-        self.aborted.then_some(Errno::EIO)
     }
 }

@@ -2,7 +2,9 @@ use super::*;
 
 fn journal() -> Journal {
     let region = vec![Extent::new(100, 10), Extent::new(200, 30)];
-    Journal::new(&FsConfig::default(), region, 50)
+    let config = FsConfig::default();
+    let layout = Layout::new(&config, trimbench_core::Bytes::gib(1)).expect("it fits");
+    Journal::new(&config, layout, region)
 }
 
 /// Commits the running transaction, with its log.
@@ -11,7 +13,7 @@ fn commit(journal: &mut Journal) -> u32 {
     let committing = journal.committing.as_ref().expect("it has just begun");
     let length = journal.log_length(&committing.transaction);
     journal.log(length);
-    journal.commit_ended(Instant::START).id
+    journal.commit_ended(Instant::START).transaction.id
 }
 
 #[test]

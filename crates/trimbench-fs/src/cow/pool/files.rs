@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, Completion, DirectoryId, Errno, FileCommand, FileId, FileOrder, Instant, Model,
-    Nanos, Rejected, Status,
+    BlockCommand, DirectoryId, Errno, FileCommand, FileId, FileOrder, Instant, Model, Nanos,
+    Rejected, Status,
 };
 
 use super::Pool;
@@ -100,9 +100,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
     }
 
     pub(super) fn finish(&mut self, slot: Slot, status: Status, now: Instant) {
-        let command = self.commands.remove(slot);
-        self.completions.push(Completion { tag: command.tag, at: now, status });
-        let Task::File(what) = command.task else { return };
+        let Task::File(what) = self.commands.end(slot, status, now) else { return };
         let Some(id) = what.file() else { return };
         let file = self.files.get_mut(&id).expect("commands under way keep their file");
         file.order.ended();
@@ -170,7 +168,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let file = self.file(id);
         file.size = file.size.max(end);
         let added = file.dirty.insert(records);
-        self.dirty_files.insert(id);
+        self.groups.open.files.insert(id);
         self.commands.get(slot).at = end;
         self.dirtied(added * record, now);
         self.next_piece(slot, self.config.cpu.write_kib, now)
@@ -262,7 +260,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
                 // The last record is written anew, without its tail.
                 let last = Extent::new(kept - 1, 1);
                 let added = self.file(id).dirty.insert(last);
-                self.dirty_files.insert(id);
+                self.groups.open.files.insert(id);
                 self.dirtied(added * record, now);
             }
         }
@@ -277,7 +275,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let file = self.file(id);
         let dirty = std::mem::take(&mut file.dirty).total();
         let dirty = dirty + std::mem::take(&mut file.quiesced).total();
-        self.dirty_files.remove(&id);
+        self.groups.open.files.remove(&id);
         let all = Extent::new(0, self.file(id).size.div_ceil(self.config.record.0).max(1));
         self.free_records(id, all, false);
         self.file(id).size = 0;

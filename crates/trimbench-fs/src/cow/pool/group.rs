@@ -57,6 +57,10 @@ pub(super) struct Groups {
     pub(super) forced: u64,
     /// Sectors of it, and of what the syncing group gives back.
     pub(super) returning: u64,
+    /// Commands that wait for less dirty data.
+    waiters: VecDeque<Slot>,
+    /// When the last command that was delayed goes on: the next one goes on after it.
+    delayed_until: Instant,
 }
 
 /// What a group gave back.
@@ -75,6 +79,8 @@ pub(super) struct Group {
     /// Since when; the first change where nothing was to be done before.
     pub(super) since: Instant,
     pub(super) changed: bool,
+    /// Files with data of it.
+    pub(super) files: BTreeSet<FileId>,
     /// Someone waits for it.
     pub(super) wanted: bool,
     pub(super) freed: Vec<Run>,
@@ -142,7 +148,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         assert!(bytes <= self.groups.dirty_total, "what is cleaned was dirty");
         self.groups.dirty_total -= bytes;
         while self.groups.dirty_total < self.config.dirty_max.0
-            && let Some(slot) = self.room_waiters.pop_front()
+            && let Some(slot) = self.groups.waiters.pop_front()
         {
             self.step(slot, now);
         }
@@ -154,7 +160,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             return Ok(());
         }
         self.counters.throttled += 1;
-        self.room_waiters.push_back(slot);
+        self.groups.waiters.push_back(slot);
         Err(Stop::Waits)
     }
 
@@ -169,8 +175,9 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let left = most.saturating_sub(dirty).max(1);
         let one = u128::from(DELAY_SCALE.0) * u128::from(above) / u128::from(left);
         let one = Nanos(u64::try_from(one).unwrap_or(u64::MAX)).min(DELAY_MAX);
-        self.delayed_until = now.max(self.delayed_until) + one.times(records);
-        Some(self.delayed_until)
+        let until = now.max(self.groups.delayed_until) + one.times(records);
+        self.groups.delayed_until = until;
+        Some(until)
     }
 
     pub(super) fn group_event(&self) -> Instant {
@@ -232,8 +239,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
         let number = self.groups.open.number + 1;
         let next = Group { number, since: now, ..Group::default() };
         let open = std::mem::replace(&mut self.groups.open, next);
-        let files = std::mem::take(&mut self.dirty_files);
-        for id in &files {
+        for id in &open.files {
             let file = self.files.get_mut(id).expect("a dirty file is there");
             file.quiesced = std::mem::take(&mut file.dirty);
         }
@@ -242,7 +248,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             step: SyncStep::Discards,
             trims: open.trims,
             io: 0,
-            files,
+            files: open.files,
             deleted: !open.freed.is_empty(),
             records: 0,
             freed: open.freed,
@@ -325,7 +331,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
     fn unplaced(&mut self, id: FileId, range: Extent, allocated: u64, now: Instant) {
         let file = self.files.get_mut(&id).expect("a dirty file is there");
         let added = file.dirty.insert(range);
-        self.dirty_files.insert(id);
+        self.groups.open.files.insert(id);
         self.touch(now);
         let syncing = self.groups.syncing.as_mut().expect("a group is synced");
         if self.space.withheld() < allocated {

@@ -170,7 +170,7 @@ fn less_than_64_kib_stays() {
 #[test]
 fn above_80_percent_short_ones_follow_by_address() {
     let mut machine = f2fs(free_queue());
-    let available = machine.fs().available();
+    let available = machine.fs().allocator.available();
     machine.store(2, available * 85 / 100);
     let pieces = [4, 9, 2, 5, 7, 1, 3, 8, 16, 6, 10];
     punch(&mut machine, 1, 100, &pieces);
@@ -302,7 +302,7 @@ fn a_segment_in_which_nothing_is_left_is_discarded_as_a_whole() {
 #[test]
 fn what_is_allocated_again_is_not_discarded() {
     let mut machine = Machine::new(F2FS);
-    let all = machine.fs().available();
+    let all = machine.fs().allocator.available();
     machine.store(1, all / 2);
     machine.sync();
     let extents = machine.extents(1);

@@ -344,7 +344,7 @@ fn the_worker_leaves_alone_what_is_taken_again() {
     machine.done(fsync(1_000));
     // The space is free while the worker is at its first extents: fill the rest of the filesystem
     // and it is taken again.
-    let available = machine.fs().available();
+    let available = machine.fs().allocator.available();
     machine.store(2_000, available - 64);
     machine.done(fsync(2_000));
     machine.rest(Nanos::from_secs(100));
@@ -369,7 +369,7 @@ fn the_worker_leaves_alone_what_is_taken_again() {
 fn freed_space_is_not_taken_before_its_discard_within_the_commit() {
     let mut machine = Machine::new(IN_COMMIT);
     machine.target.model_mut().device_mut().discard = SECOND;
-    let all = machine.fs().available();
+    let all = machine.fs().allocator.available();
     machine.store(1, all - 100);
     machine.sync();
     machine.unlink(1);

@@ -28,7 +28,7 @@ fn write_back_begins_above_the_background_limit_and_ends_below() {
     machine.rest(SECOND);
     // The oldest file goes, up to an allocation of 2048 blocks at once.
     assert_eq!(machine.fs().counters().written_back, bytes(limit));
-    assert_eq!(machine.fs().cache.dirty, 100);
+    assert_eq!(machine.fs().cache.dirty(), 100);
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_queue_is_discarded_at_the_commit_and_nobody_waits_for_it() {
     let PolicyAccount { issued, deferred, .. } = account(&machine);
     assert_eq!((issued.count, issued.bytes, deferred.count), (2, bytes(64), 0));
     assert_eq!(machine.counters().discarded, bytes(64));
-    assert_eq!(machine.fs().policy_withholds(), 0);
+    assert_eq!(machine.fs().discards.policy_withholds(), 0);
 }
 
 #[test]
@@ -191,9 +191,9 @@ fn unmount_gives_up_what_waits_and_lets_the_rest_end() {
     while machine.discards().is_empty() {
         machine.rest(Nanos::from_micros(100));
     }
-    assert_eq!(machine.fs().policy_withholds(), 32, "the discard is under way");
+    assert_eq!(machine.fs().discards.policy_withholds(), 32, "the discard is under way");
     machine.unmount();
-    assert_eq!(machine.fs().policy_withholds(), 0, "it has ended");
+    assert_eq!(machine.fs().discards.policy_withholds(), 0, "it has ended");
     machine.fs().check();
 }
 

@@ -56,7 +56,7 @@ fn fitrim_leaves_short_extents_alone() {
 #[test]
 fn what_does_not_fit_is_refused_and_what_was_deleted_makes_room() {
     let mut machine = Machine::new(WORKER);
-    let all = machine.fs().available();
+    let all = machine.fs().allocator.available();
     assert_eq!(machine.run(stored(1, all + 1)).0, Status::Failed(Errno::ENOSPC));
     machine.fs().check();
     machine.unlink(1);
@@ -149,7 +149,7 @@ fn commands_on_one_file_run_in_their_order() {
 fn subdirectories_come_and_go_when_they_are_empty() {
     let mut machine = Machine::new(None);
     let directory = DirectoryId(1);
-    let free = machine.fs().available();
+    let free = machine.fs().allocator.available();
     machine.done(FileCommand::MakeDirectory { directory });
     let (file, length, stream) = (FileId(1), bytes(1), STREAM);
     machine.done(FileCommand::Store { file, directory, length, stream });
@@ -158,7 +158,7 @@ fn subdirectories_come_and_go_when_they_are_empty() {
     machine.unlink(1);
     machine.done(remove);
     machine.sync();
-    assert_eq!(machine.fs().available(), free);
+    assert_eq!(machine.fs().allocator.available(), free);
     machine.fs().check();
     let store = FileCommand::Store { file, directory, length, stream };
     assert_eq!(machine.run(store).0, Status::Failed(Errno(2)));
@@ -177,7 +177,7 @@ fn a_device_that_is_too_small_or_a_value_out_of_range_is_refused() {
 #[test]
 fn fitrim_leaves_alone_what_dirty_pages_were_promised() {
     let mut machine = Machine::new(None);
-    let all = machine.fs().available();
+    let all = machine.fs().allocator.available();
     machine.store(1, all - 2_000);
     machine.sync();
     machine.store(2, 1_500);
@@ -194,7 +194,7 @@ fn fitrim_of_xfs_reads_the_tree_of_a_group_that_the_mount_has_not_used() {
     let mut machine = Machine::new(Some(Issuer::Xfs));
     machine.store(1, 32);
     machine.sync();
-    let group = machine.fs().layout.total() / 4;
+    let group = machine.fs().allocator.total() / 4;
     assert!(machine.extents(1)[0].end() < group, "the file is in the first group");
     let trim = |machine: &mut Machine| {
         machine.clear();

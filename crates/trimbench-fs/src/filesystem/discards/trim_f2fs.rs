@@ -9,50 +9,45 @@
 //!
 //! Simplified: the lock against the cleaner (`gc_lock`) holds up nothing here.
 
-use trimbench_core::{BlockCommand, Errno, Instant, Issuer, Model, Nanos, Support};
+use trimbench_core::{BlockCommand, Instant, Issuer, Model, Nanos};
 
-use crate::commands::{Progress, Slot, Stage, Stop, ended, require};
-use crate::config::FS_BLOCK;
-use crate::discards::bytes;
-use crate::extent::Extent;
-
-use super::FileSystem;
-use super::discard_thread::{ROUND, cut};
+use super::thread::{ROUND, cut};
+use crate::commands::{Progress, Slot, Stage, Stop, ended};
+use crate::extent::{Extent, bytes};
+use crate::filesystem::FileSystem;
 
 /// Between rounds (`DEFAULT_IO_TIMEOUT`).
 const PAUSE: Nanos = Nanos::from_millis(20);
 
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     pub(super) fn trim_f2fs_step(&mut self, slot: Slot, now: Instant) -> Progress {
-        require(self.lower.capabilities().discard != Support::None, Errno::EOPNOTSUPP)?;
         if self.commands.get(slot).stage == Stage::Start {
-            self.set_stage(slot, Stage::Committing);
-            if let Some(last) = self.last_transaction() {
+            self.commands.set_stage(slot, Stage::Committing);
+            if let Some(last) = self.journal.uncommitted() {
                 self.await_commit(slot, last, now);
                 return Err(Stop::Waits);
             }
         }
         if self.commands.get(slot).stage == Stage::Committing {
-            self.set_stage(slot, Stage::Moving);
-            let filed = self.file_free_space();
-            if self.config.discard == Some(Issuer::F2fs) {
+            self.commands.set_stage(slot, Stage::Moving);
+            let online = self.config.discard == Some(Issuer::F2fs);
+            let longest = self.lower.discard_max();
+            let thread = &mut self.discards.thread;
+            let filed = thread.file_free_space(&self.allocator, longest, online);
+            if online {
+                thread.wake(self.lower.foreground(), now);
                 self.discards.counters.freed += bytes(filed);
-                self.wake_thread(now);
                 return Ok(());
             }
         }
-        let under_way = self.discards.batches.iter().any(|batch| batch.trim == Some(slot));
-        if under_way {
+        if self.discards.batches.iter().any(|batch| batch.trim == Some(slot)) {
             return Err(Stop::Waits);
         }
         let round = self.gather_trim(slot);
         if round.is_empty() {
             return ended(self.commands.get(slot).failure);
         }
-        let length: u64 = round.iter().map(|extent| extent.length).sum();
-        let (_, sent) = self.send_batch(Some(slot), round, now);
-        self.discards.counters.trim_issued += u64::from(sent);
-        self.discards.counters.trimmed += bytes(length);
+        self.discards.send_batch(&mut self.lower, Some(slot), round, now);
         Err(Stop::Waits)
     }
 
@@ -64,37 +59,33 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// The next round: what is still free of the candidates from the command's place on.
     fn gather_trim(&mut self, slot: Slot) -> Vec<Extent> {
-        let longest = self.lower.discard_max();
-        let granularity = self.capabilities.discard_granularity;
-        let least = self.config.trim_minimum.max(granularity).pieces(FS_BLOCK).max(1);
+        let (longest, least) = (self.lower.discard_max(), self.trim_least());
+        let untrimmed = self.discards.thread.untrimmed();
+        let command = self.commands.get(slot);
         let mut round = Vec::new();
-        let mut at = self.commands.get(slot).at;
         while round.len() < ROUND
-            && let Some(candidate) = self.discards.untrimmed.ending_behind(at)
+            && let Some(candidate) = untrimmed.ending_behind(command.at)
         {
-            let free = self.free_parts(candidate);
+            let free: Vec<Extent> = self.allocator.free_runs(candidate).collect();
             if free != [candidate] {
-                self.discards.untrimmed.leave(candidate, &free);
+                untrimmed.leave(candidate, &free);
                 continue;
             }
-            let room = self.allocator.obtainable() >= self.cache.delayed + candidate.length;
-            if candidate.length < least || !room {
-                at = candidate.end();
+            if candidate.length < least || candidate.length > self.allocator.available() {
+                command.at = candidate.end();
                 continue;
             }
-            self.discards.untrimmed.remove(candidate.start);
+            untrimmed.remove(candidate.start);
             let (pieces, rest) = cut(candidate, longest, ROUND - round.len());
             if let Some(rest) = rest {
-                self.discards.untrimmed.insert(rest);
+                untrimmed.insert(rest);
             }
             for piece in pieces {
-                self.allocator.withhold(piece);
-                self.allocator.use_up(piece);
-                at = piece.end();
+                self.allocator.withhold_for_trim(piece);
+                command.at = piece.end();
                 round.push(piece);
             }
         }
-        self.commands.get(slot).at = at;
         round
     }
 }

@@ -28,12 +28,12 @@
 
 use trimbench_core::{BlockCommand, FileCommand, Instant, Issuer, Model, Nanos};
 
-use crate::candidates::class;
-use crate::discards::{Batch, bytes};
-use crate::extent::Extent;
+use super::{Batch, Discards};
+use crate::allocator::Allocator;
+use crate::candidates::{Candidates, class};
+use crate::extent::{Extent, bytes};
+use crate::filesystem::FileSystem;
 use crate::kind::SEGMENT;
-
-use super::FileSystem;
 
 /// Discards of a round (`DEF_MAX_DISCARD_REQUEST`).
 pub(super) const ROUND: usize = 8;
@@ -53,9 +53,14 @@ const URGENT: u64 = 80;
 /// For how long an unmount goes on (`DEF_UMOUNT_DISCARD_TIMEOUT`).
 const UNMOUNT: Nanos = Nanos::from_secs(5);
 
-/// What the thread is at.
+/// What waits for the thread, and what it is at.
 #[derive(Debug, Default)]
-pub(super) struct DiscardThread {
+pub(crate) struct DiscardThread {
+    /// Blocks for data and directories.
+    room: u64,
+    candidates: Candidates,
+    /// What an f2fs that does not discard online has freed since the last FITRIM.
+    untrimmed: Candidates,
     /// When it looks next; `None` before the first command of a mount.
     looks_at: Option<Instant>,
     /// The mount, or the last command that changed a file or synced one.
@@ -70,17 +75,75 @@ pub(super) struct DiscardThread {
     stops: bool,
     stops_at: Option<Instant>,
     /// Whether all that is free was discarded, or is a candidate: FITRIM has nothing to add.
-    pub(super) knows_free: bool,
+    knows_free: bool,
 }
 
 impl DiscardThread {
-    /// Of a filesystem that mkfs has discarded, or not.
-    pub(super) fn new(knows_free: bool) -> Self {
-        Self { knows_free, ..Self::default() }
+    /// Of a filesystem with so many blocks, that mkfs has discarded, or not.
+    pub(super) fn new(knows_free: bool, room: u64) -> Self {
+        Self { knows_free, room, ..Self::default() }
+    }
+
+    /// Blocks that wait.
+    pub(super) fn pending(&self) -> u64 {
+        self.candidates.total()
+    }
+
+    /// When the thread looks next; never while there are no candidates, or a round is under way.
+    pub(super) fn next_event(&self) -> Instant {
+        let asleep = self.round.is_none() && !self.candidates.is_empty();
+        self.looks_at.filter(|_| asleep).unwrap_or(Instant::NEVER)
+    }
+
+    /// What waits for FITRIM.
+    pub(super) fn untrimmed(&mut self) -> &mut Candidates {
+        &mut self.untrimmed
+    }
+
+    /// Forgets what waits. Returns how many blocks.
+    pub(super) fn drop_candidates(&mut self) -> u64 {
+        self.candidates.clear()
+    }
+
+    /// An unmount, after which f2fs knows on the device whether `all` that is free was discarded
+    /// (`CP_TRIMMED_FLAG`).
+    pub(super) fn give_up(&mut self, all: bool) {
+        self.untrimmed.clear();
+        self.knows_free &= all;
+    }
+
+    /// All that is free, but neither discarded nor a candidate, becomes one; how many blocks.
+    pub(super) fn file_free_space(
+        &mut self,
+        allocator: &Allocator,
+        longest: u64,
+        online: bool,
+    ) -> u64 {
+        if std::mem::replace(&mut self.knows_free, true) {
+            return 0;
+        }
+        let to = if online { &mut self.candidates } else { &mut self.untrimmed };
+        let all = Extent::new(0, allocator.total());
+        allocator.free_runs(all).map(|free| to.file(free, longest)).sum()
+    }
+
+    /// Candidates came (`wake_up_discard_thread`); so many commands are under way that are no
+    /// discards.
+    pub(super) fn wake(&mut self, foreground: u64, now: Instant) {
+        if self.round.is_some() {
+            return;
+        }
+        self.sleeps_on(now);
+        let largest = self.candidates.largest();
+        if largest.is_some_and(|largest| largest.length >= GRANULARITY)
+            && self.is_idle(foreground, now)
+        {
+            self.looks_at = Some(now);
+        }
     }
 
     /// A command came: the first one is the mount, or comes right after it.
-    pub(super) fn starts(&mut self, now: Instant) {
+    pub(crate) fn starts(&mut self, now: Instant) {
         if self.looks_at.is_none() {
             self.looks_at = Some(now + AFTER_PROGRESS);
             self.requested_at = Some(now);
@@ -88,7 +151,7 @@ impl DiscardThread {
     }
 
     /// A command ended (`f2fs_update_time`).
-    pub(super) fn note_request(&mut self, command: FileCommand, now: Instant) {
+    pub(crate) fn note_request(&mut self, command: FileCommand, now: Instant) {
         let counts = !matches!(
             command,
             FileCommand::Read { .. } | FileCommand::Load { .. } | FileCommand::SyncFilesystem
@@ -110,22 +173,25 @@ impl DiscardThread {
             self.looks_at = Some(looks_at + WITHOUT_WORK.times(slept));
         }
     }
-}
 
-impl<M: Model<Command = BlockCommand>> FileSystem<M> {
-    /// When the thread looks next; never while there are no candidates, or a round is under way.
-    pub(super) fn thread_looks_at(&self) -> Instant {
-        let asleep = self.thread.round.is_none() && !self.discards.candidates.is_empty();
-        self.thread.looks_at.filter(|_| asleep).unwrap_or(Instant::NEVER)
+    fn is_idle(&self, foreground: u64, now: Instant) -> bool {
+        foreground == 0 && now >= self.idle_at()
     }
 
+    /// Whether an unmount has waited for long enough.
+    fn is_over(&self, now: Instant) -> bool {
+        self.stops_at.is_some_and(|at| now > at)
+    }
+}
+
+impl Discards {
     /// A checkpoint freed these extents, which are in order and do not touch
     /// (`f2fs_clear_prefree_segments`). Without the thread FITRIM wants to know them.
-    pub(super) fn file_candidates(&mut self, freed: &[Extent], now: Instant) {
+    fn file(&mut self, freed: &[Extent], allocator: &Allocator, longest: u64, online: bool) {
         let (mut segments, mut pieces): (Vec<Extent>, Vec<Extent>) = (Vec::new(), Vec::new());
         for part in freed.iter().flat_map(|extent| extent.pieces_within(Some(SEGMENT))) {
             let segment = Extent::new(part.start / SEGMENT * SEGMENT, SEGMENT);
-            if self.allocator.free_run(segment.start, segment.end()) != Some(segment) {
+            if allocator.free_run(segment.start, segment.end()) != Some(segment) {
                 pieces.push(part);
                 continue;
             }
@@ -135,74 +201,82 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 _ => segments.push(segment),
             }
         }
-        let longest = self.lower.discard_max();
-        let online = self.config.discard == Some(Issuer::F2fs);
+        let Self { thread, counters, .. } = self;
+        let parts = segments.iter().chain(&pieces);
         if !online {
-            let untrimmed = segments.iter().chain(&pieces).filter(|_| self.thread.knows_free);
-            untrimmed.for_each(|extent| {
-                self.discards.untrimmed.file(*extent, longest);
-            });
+            for extent in parts.filter(|_| thread.knows_free) {
+                thread.untrimmed.file(*extent, longest);
+            }
             return;
         }
-        let candidates = &mut self.discards.candidates;
+        let candidates = &mut thread.candidates;
         // Candidates that were allocated and freed again meanwhile.
         let again: u64 = freed.iter().map(|extent| candidates.overlap(*extent)).sum();
-        let filed: u64 =
-            segments.iter().chain(&pieces).map(|extent| candidates.file(*extent, longest)).sum();
+        let filed: u64 = parts.map(|extent| candidates.file(*extent, longest)).sum();
         let total: u64 = freed.iter().map(|extent| extent.length).sum();
-        self.discards.counters.reused += bytes(again);
-        self.discards.counters.freed += bytes(filed + again - total);
-        self.wake_thread(now);
+        counters.reused += bytes(again);
+        counters.freed += bytes(filed + again - total);
     }
 
-    /// All that is free, but neither discarded nor a candidate, becomes one; how many blocks.
-    pub(super) fn file_free_space(&mut self) -> u64 {
-        if std::mem::replace(&mut self.thread.knows_free, true) {
-            return 0;
+    /// The candidate whose turn it is, and its class.
+    fn next_candidate(&mut self, allocator: &Allocator, freed: u64) -> Option<(Extent, u64)> {
+        let largest = self.thread.candidates.largest()?;
+        if largest.length >= GRANULARITY || self.thread.stops_at.is_some() {
+            return Some((largest, class(largest.length)));
         }
+        if !self.is_urgent(allocator, freed) {
+            return None;
+        }
+        let next = self.thread.candidates.ending_behind(self.thread.position);
+        if next.is_none() {
+            self.thread.position = 0;
+        }
+        next.map(|next| (next, BY_ADDRESS))
+    }
+
+    /// Whether so much is in use that small candidates are discarded too. `freed`: blocks that
+    /// transactions have freed.
+    fn is_urgent(&self, allocator: &Allocator, freed: u64) -> bool {
+        let batches = self.batches.iter().flat_map(|batch| &batch.extents);
+        let discarding: u64 = batches.map(|extent| extent.length).sum();
+        let room = self.thread.room;
+        let used = room - (allocator.available() + freed + discarding);
+        used * 100 / room > URGENT
+    }
+}
+
+impl<M: Model<Command = BlockCommand>> FileSystem<M> {
+    /// A checkpoint freed these extents: the thread learns of them.
+    pub(crate) fn file_candidates(&mut self, freed: &[Extent], now: Instant) {
         let online = self.config.discard == Some(Issuer::F2fs);
-        let (longest, total) = (self.lower.discard_max(), self.layout.total());
-        let (mut at, mut filed) = (0, 0);
-        while let Some(free) = self.allocator.free_run(at, total) {
-            let discards = &mut self.discards;
-            let to = if online { &mut discards.candidates } else { &mut discards.untrimmed };
-            filed += to.file(free, longest);
-            at = free.end();
-        }
-        filed
-    }
-
-    /// Candidates came (`wake_up_discard_thread`).
-    pub(super) fn wake_thread(&mut self, now: Instant) {
-        if self.thread.round.is_some() {
-            return;
-        }
-        self.thread.sleeps_on(now);
-        let largest = self.discards.candidates.largest();
-        if largest.is_some_and(|largest| largest.length >= GRANULARITY) && self.is_idle(now) {
-            self.thread.looks_at = Some(now);
+        self.discards.file(freed, &self.allocator, self.lower.discard_max(), online);
+        if online {
+            self.discards.thread.wake(self.lower.foreground(), now);
         }
     }
 
+    /// The thread begins a round.
     pub(super) fn thread_looks(&mut self, now: Instant) {
-        self.thread.round = Some(0);
-        self.thread.was_busy = false;
+        self.discards.thread.round = Some(0);
+        self.discards.thread.was_busy = false;
         self.send_round(now);
     }
 
     /// Sends plug after plug until the round is full. It waits while one cannot be submitted.
     pub(super) fn send_round(&mut self, now: Instant) {
-        let Some(mut sent) = self.thread.round else { return };
-        while sent < ROUND && !self.is_submitting_online() && !self.is_over(now) {
+        let Some(mut sent) = self.discards.thread.round else { return };
+        while sent < ROUND
+            && !self.discards.is_submitting(&self.lower)
+            && !self.discards.thread.is_over(now)
+        {
             let plug = self.next_plug(ROUND - sent, now);
             if plug.is_empty() {
                 break;
             }
             sent += plug.len();
-            let (_, pieces) = self.send_batch(None, plug, now);
-            self.discards.counters.issued += u64::from(pieces);
+            self.discards.send_batch(&mut self.lower, None, plug, now);
         }
-        self.thread.round = Some(sent);
+        self.discards.thread.round = Some(sent);
         if self.discards.online_batches().next().is_none() {
             self.end_round(now);
         }
@@ -219,73 +293,77 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// An unmount ends the thread, and the discards that it left (`f2fs_issue_discard_timeout`).
     pub(super) fn stop_thread(&mut self, now: Instant) {
-        self.thread.stops = true;
-        if self.thread.round.is_none() {
+        self.discards.thread.stops = true;
+        if self.discards.thread.round.is_none() {
             self.unmount_round(now);
         }
     }
 
     fn unmount_round(&mut self, now: Instant) {
-        self.thread.stops_at.get_or_insert(now + UNMOUNT);
+        self.discards.thread.stops_at.get_or_insert(now + UNMOUNT);
         self.thread_looks(now);
-    }
-
-    fn is_over(&self, now: Instant) -> bool {
-        self.thread.stops_at.is_some_and(|at| now > at)
     }
 
     /// All discards of a round have ended.
     fn end_round(&mut self, now: Instant) {
-        let sent = self.thread.round.take().expect("a round was under way");
-        if self.thread.stops {
-            let is_first = self.thread.stops_at.is_none();
-            if is_first || (sent > 0 && !self.is_over(now)) {
+        let thread = &mut self.discards.thread;
+        let sent = thread.round.take().expect("a round was under way");
+        if thread.stops {
+            if thread.stops_at.is_none() || (sent > 0 && !thread.is_over(now)) {
                 return self.unmount_round(now);
             }
-            self.give_up_discards();
-            self.thread = DiscardThread::new(self.thread.knows_free);
+            self.discards.give_up(self.config.discard.is_some());
+            let DiscardThread { knows_free, room, .. } = self.discards.thread;
+            self.discards.thread = DiscardThread::new(knows_free, room);
             return;
         }
-        let sleep = if sent > 0 && !self.discards.candidates.is_empty() {
+        let sleep = if sent > 0 && !thread.candidates.is_empty() {
             AFTER_PROGRESS
-        } else if sent == 0 && self.thread.was_busy {
-            let idle_at = self.thread.idle_at();
+        } else if sent == 0 && thread.was_busy {
+            let idle_at = thread.idle_at();
             if now < idle_at { idle_at - now } else { WHEN_BUSY }
-        } else if self.is_urgent() && !self.discards.candidates.is_empty() {
+        } else if !thread.candidates.is_empty()
+            && self.discards.is_urgent(&self.allocator, self.journal.freed())
+        {
             AFTER_PROGRESS
         } else {
             WITHOUT_WORK
         };
-        self.thread.looks_at = Some(now + sleep);
+        self.discards.thread.looks_at = Some(now + sleep);
     }
 
     /// The discards of the next plug, at most so many.
     fn next_plug(&mut self, most: usize, now: Instant) -> Vec<Extent> {
-        let longest = self.lower.discard_max();
+        let (longest, foreground) = (self.lower.discard_max(), self.lower.foreground());
         let (mut plug, mut its_class): (Vec<Extent>, Option<u64>) = (Vec::new(), None);
+        let freed = self.journal.freed();
         while plug.len() < most
-            && let Some((candidate, class)) = self.next_candidate()
+            && let Some((candidate, class)) = self.discards.next_candidate(&self.allocator, freed)
             && (plug.is_empty() || its_class == Some(class))
         {
-            let free = self.free_parts(candidate);
+            let Discards { thread, counters, .. } = &mut self.discards;
+            let free: Vec<Extent> = self.allocator.free_runs(candidate).collect();
             if free != [candidate] {
                 let left: u64 = free.iter().map(|part| part.length).sum();
-                self.discards.counters.reused += bytes(candidate.length - left);
-                self.discards.candidates.leave(candidate, &free);
+                counters.reused += bytes(candidate.length - left);
+                thread.candidates.leave(candidate, &free);
                 continue;
             }
-            if !self.may_send(candidate, now) {
-                self.thread.was_busy = true;
+            // An unmount does not wait until the filesystem is idle; dirty pages have room beside
+            // it in any case.
+            let may_send = thread.stops_at.is_some() || thread.is_idle(foreground, now);
+            if candidate.length > self.allocator.available() || !may_send {
+                thread.was_busy = true;
                 break;
             }
-            self.discards.candidates.remove(candidate.start);
+            thread.candidates.remove(candidate.start);
             its_class = Some(class);
             if class == BY_ADDRESS {
-                self.thread.position = candidate.end();
+                thread.position = candidate.end();
             }
             let (pieces, rest) = cut(candidate, longest, most - plug.len());
             if let Some(rest) = rest {
-                self.discards.candidates.file(rest, longest);
+                thread.candidates.file(rest, longest);
             }
             for piece in pieces {
                 self.allocator.withhold(piece);
@@ -293,54 +371,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             }
         }
         plug
-    }
-
-    /// The candidate whose turn it is, and its class.
-    fn next_candidate(&mut self) -> Option<(Extent, u64)> {
-        let candidates = &self.discards.candidates;
-        let largest = candidates.largest()?;
-        if largest.length >= GRANULARITY || self.thread.stops_at.is_some() {
-            return Some((largest, class(largest.length)));
-        }
-        if !self.is_urgent() {
-            return None;
-        }
-        let next = candidates.ending_behind(self.thread.position);
-        if next.is_none() {
-            self.thread.position = 0;
-        }
-        next.map(|next| (next, BY_ADDRESS))
-    }
-
-    /// Whether a candidate may be discarded: at an unmount always; else when the filesystem is
-    /// idle, and dirty pages have room beside it.
-    fn may_send(&self, candidate: Extent, now: Instant) -> bool {
-        let has_room = self.allocator.obtainable() >= self.cache.delayed + candidate.length;
-        has_room && (self.thread.stops_at.is_some() || self.is_idle(now))
-    }
-
-    fn is_idle(&self, now: Instant) -> bool {
-        self.lower.foreground() == 0 && now >= self.thread.idle_at()
-    }
-
-    /// Whether so much is in use that small candidates are discarded too.
-    fn is_urgent(&self) -> bool {
-        let batches = self.discards.batches.iter().flat_map(|batch| &batch.extents);
-        let discarding: u64 = batches.map(|extent| extent.length).sum();
-        let free = self.allocator.obtainable() + self.journal.freed() + discarding;
-        let used = self.room + self.cache.delayed - free;
-        used * 100 / self.room > URGENT
-    }
-
-    /// What of an extent is free.
-    pub(super) fn free_parts(&self, extent: Extent) -> Vec<Extent> {
-        let mut parts = Vec::new();
-        let mut at = extent.start;
-        while let Some(part) = self.allocator.free_run(at, extent.end()) {
-            parts.push(part);
-            at = part.end();
-        }
-        parts
     }
 }
 

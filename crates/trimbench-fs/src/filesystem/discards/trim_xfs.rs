@@ -11,15 +11,14 @@
 //! and skips what lies before. Of a thousand extents of one length in a group it discards about
 //! 110, in the kernel as here.
 
-use trimbench_core::{BlockCommand, Errno, Instant, Model, Support};
+use trimbench_core::{BlockCommand, Instant, Model};
 
-use crate::commands::{Progress, Slot, Stage, Stop, ended, require};
-use crate::discards::bytes;
+use crate::allocator::Allocator;
+use crate::commands::{Progress, Slot, Stage, Stop, ended};
 use crate::extent::Extent;
+use crate::filesystem::FileSystem;
 use crate::kind::AllocationGroups;
 use crate::lower::{Owner, Transfer};
-
-use super::FileSystem;
 
 /// Free extents that a batch looks at (`XFS_DISCARD_MAX_EXAMINE`).
 const EXAMINED: usize = 100;
@@ -37,72 +36,20 @@ pub(super) struct Cursor {
     /// Where the last batch of this group ended: at this extent, which is the next one's first.
     next: Option<Extent>,
     /// The last batch.
-    pub(super) batch: Option<u32>,
+    batch: Option<u32>,
     /// Whether the tree of this group is in memory.
     read: bool,
 }
 
-impl<M: Model<Command = BlockCommand>> FileSystem<M> {
-    pub(super) fn trim_xfs_step(&mut self, slot: Slot, now: Instant) -> Progress {
-        require(self.lower.capabilities().discard != Support::None, Errno::EOPNOTSUPP)?;
-        let groups = AllocationGroups::new(self.layout.total());
-        let mut cursor = self.trims.remove(&slot).unwrap_or_default();
-        loop {
-            let submits = |batch| self.lower.is_submitting(Owner::Batch(batch));
-            if cursor.batch.is_some_and(submits) {
-                self.trims.insert(slot, cursor);
-                return Err(Stop::Waits);
-            }
-            let Some(group) = groups.get(cursor.group) else { break };
-            if !self.journal.running.is_empty() {
-                let id = self.journal.running.id;
-                self.trims.insert(slot, cursor);
-                self.set_stage(slot, Stage::Moving);
-                self.await_commit(slot, id, now);
-                return Err(Stop::Waits);
-            }
-            let is_last = cursor.group + 1 == AllocationGroups::COUNT;
-            if !cursor.read {
-                cursor.read = true;
-                if !self.allocator.touched(group) {
-                    self.trims.insert(slot, cursor);
-                    return self.read_tree(slot, group, is_last, now);
-                }
-            }
-            let extents = self.gather(group, is_last, &mut cursor);
-            for extent in &extents {
-                self.allocator.withhold(*extent);
-                self.allocator.use_up(*extent);
-            }
-            if !extents.is_empty() {
-                let length: u64 = extents.iter().map(|extent| extent.length).sum();
-                let (id, sent) = self.send_batch(Some(slot), extents, now);
-                cursor.batch = Some(id);
-                let counters = &mut self.discards.counters;
-                counters.trim_issued += u64::from(sent);
-                counters.trimmed += bytes(length);
-            }
-        }
-        ended(self.commands.get(slot).failure)
-    }
-
-    /// Reads the root of the tree of free extents by length, or by block number.
-    fn read_tree(&mut self, slot: Slot, group: Extent, by_block: bool, now: Instant) -> Progress {
-        let root = group.start + if by_block { BY_BLOCK } else { BY_LENGTH };
-        let sent = self.lower.send(now, Owner::Command(slot), Transfer::Read, Extent::new(root, 1));
-        self.commands.get(slot).io = sent;
-        self.set_stage(slot, Stage::Moving);
-        Err(Stop::Waits)
+impl Cursor {
+    /// Whether this is its last batch.
+    pub(super) fn is_at(&self, batch: u32) -> bool {
+        self.batch == Some(batch)
     }
 
     /// The next batch of a group; the cursor goes on behind it.
-    fn gather(&self, group: Extent, by_block: bool, cursor: &mut Cursor) -> Vec<Extent> {
-        let mut free = Vec::new();
-        let mut at = group.start;
-        while let Some(run) = self.allocator.free_run(at, group.end()) {
-            free.push(run);
-            at = run.end();
-        }
+    fn gather(&mut self, group: Extent, by_block: bool, allocator: &Allocator) -> Vec<Extent> {
+        let mut free: Vec<Extent> = allocator.free_runs(group).collect();
         if !by_block {
             // The tree by length, from its end on.
             free.sort_unstable_by_key(|extent| std::cmp::Reverse((extent.length, extent.start)));
@@ -116,13 +63,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
                 }
             })
         };
-        let first = match cursor.next {
+        let first = match self.next {
             None => Some(0),
             Some(next) => begins(next),
         };
         let left = &free[first.unwrap_or(free.len())..];
-        let from = cursor.next.map_or(0, |next| next.start);
-        let spare = self.allocator.obtainable().saturating_sub(self.cache.delayed);
+        let from = self.next.map_or(0, |next| next.start);
+        let spare = allocator.available();
         let mut taken = 0;
         let batch = left.iter().take(EXAMINED - 1).filter(|extent| {
             let fits = extent.end() >= from && taken + extent.length <= spare;
@@ -130,11 +77,58 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             fits
         });
         let batch = batch.copied().collect();
-        cursor.next = left.get(EXAMINED - 1).copied();
-        if cursor.next.is_none() {
-            cursor.group += 1;
-            cursor.read = false;
+        self.next = left.get(EXAMINED - 1).copied();
+        if self.next.is_none() {
+            self.group += 1;
+            self.read = false;
         }
         batch
+    }
+}
+
+impl<M: Model<Command = BlockCommand>> FileSystem<M> {
+    pub(super) fn trim_xfs_step(&mut self, slot: Slot, now: Instant) -> Progress {
+        let groups = AllocationGroups::new(self.allocator.total());
+        let mut cursor = self.discards.trims.remove(&slot).unwrap_or_default();
+        loop {
+            let submits = |batch| self.lower.is_submitting(Owner::Batch(batch));
+            if cursor.batch.is_some_and(submits) {
+                self.discards.trims.insert(slot, cursor);
+                return Err(Stop::Waits);
+            }
+            let Some(group) = groups.get(cursor.group) else { break };
+            if self.journal.has_changes() {
+                self.discards.trims.insert(slot, cursor);
+                self.commands.set_stage(slot, Stage::Moving);
+                self.await_commit(slot, self.journal.running(), now);
+                return Err(Stop::Waits);
+            }
+            let is_last = cursor.group + 1 == AllocationGroups::COUNT;
+            if !cursor.read {
+                cursor.read = true;
+                if !self.allocator.touched(group) {
+                    self.discards.trims.insert(slot, cursor);
+                    return self.read_tree(slot, group, is_last, now);
+                }
+            }
+            let extents = cursor.gather(group, is_last, &self.allocator);
+            for extent in &extents {
+                self.allocator.withhold_for_trim(*extent);
+            }
+            if !extents.is_empty() {
+                let id = self.discards.send_batch(&mut self.lower, Some(slot), extents, now);
+                cursor.batch = Some(id);
+            }
+        }
+        ended(self.commands.get(slot).failure)
+    }
+
+    /// Reads the root of the tree of free extents by length, or by block number.
+    fn read_tree(&mut self, slot: Slot, group: Extent, by_block: bool, now: Instant) -> Progress {
+        let root = group.start + if by_block { BY_BLOCK } else { BY_LENGTH };
+        let sent = self.lower.send(now, Owner::Command(slot), Transfer::Read, Extent::new(root, 1));
+        self.commands.get(slot).io = sent;
+        self.commands.set_stage(slot, Stage::Moving);
+        Err(Stop::Waits)
     }
 }
