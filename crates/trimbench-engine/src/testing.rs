@@ -156,6 +156,7 @@ pub fn assert_defined(metrics: &[Metric], found: &[Figure]) {
         let metric = metric.unwrap_or_else(|| panic!("`{}` is not defined", figure.id));
         let measured = (figure.title.as_str(), figure.unit.as_str(), figure.direction);
         assert_eq!(measured, (&*metric.title, metric.unit, metric.direction), "{}", figure.id);
+        assert_eq!(figure.coordinates, metric.coordinates, "{}", figure.id);
         assert!(metric.headline || !figure.headline, "{}", figure.id);
     }
 }

@@ -2,19 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use trimbench_engine::Preset;
 use trimbench_results::{
-    Chart, ChartSeries, Direction, LabelledSession, Metric, PlannedSession, Series, Session, Step,
-    Verdict,
+    Chart, ChartSeries, Coordinates, Direction, LabelledSession, Metric, PlannedSession, Series,
+    Session, Step, Verdict,
 };
 
-/// The charts of one session, which is called `vendor2`, of these steps and figures.
+/// The charts of one session, which is called `vendor2`, of these steps and figures, which stand
+/// where the method's metrics do.
 pub(crate) fn charts(
     method: &trimbench_engine::MethodInfo,
     steps: Vec<Step>,
     figures: &[(&str, f64, Option<Verdict>)],
 ) -> Vec<Chart> {
+    let metrics = method.resolve(Preset::Standard, &BTreeMap::new()).unwrap().method.metrics();
     let figure = |(id, value, verdict): &(&str, f64, Option<Verdict>)| {
-        let metric = Metric::member(*id, *id, "", Direction::Neither);
+        let known = metrics.iter().find(|metric| metric.id == *id);
+        let place = known.map_or(Coordinates::none(), |metric| metric.coordinates.clone());
+        let metric = Metric::member(*id, *id, "", Direction::Neither).at(place);
         let mut figure = metric.measured(*value).unwrap();
         figure.verdict.clone_from(verdict);
         figure

@@ -10,8 +10,8 @@
 //! Invariant: no number is NaN or infinite. A figure that could not be computed is absent.
 //!
 //! Formats: 1 had no [`Direction`] in figures and listed every axis; up to 2 figures had no
-//! [`Role`], and a verdict was its words. They are read, and brought to the present format, so that
-//! nothing else knows of them.
+//! [`Role`], and a verdict was its words; up to 3 they had no [`Coordinates`]. They are read, and
+//! brought to the present format, so that nothing else knows of them.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use trimbench_core::Caveat;
 
 use crate::histogram::LatencyHistogram;
-use crate::metric::{Direction, Metric};
+use crate::metric::{Coordinates, Direction, Metric, MetricAxis};
 use crate::number::ShownFigure;
 use crate::role::Role;
 use crate::verdict::Verdict;
@@ -46,7 +46,7 @@ pub use seal::sha256;
 pub use series::Series;
 
 /// The version of the record's format. Raised when a reader of the old format would misread it.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 /// How every report marks what supports nothing.
 const INVALID: &str = "INVALID";
 /// What every report says of a session that ended early.
@@ -242,6 +242,9 @@ pub struct Figure {
     /// Its meaning for advice about TRIM, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
+    /// Where in a family of figures it stands; none if it belongs to none.
+    #[serde(default, skip_serializing_if = "Coordinates::is_empty")]
+    pub coordinates: Coordinates,
     /// The verdict on it.
     pub verdict: Option<Verdict>,
     /// Ids of the caveats on this figure.
@@ -399,6 +402,14 @@ impl Session {
         self.figures.iter().find(|figure| figure.id == id)
     }
 
+    /// The first figure at these places.
+    pub fn figure_at(&self, places: &[(MetricAxis, &str)]) -> Option<&Figure> {
+        let is_at = |figure: &&Figure| {
+            places.iter().all(|(axis, key)| figure.coordinates.key(*axis) == Some(*key))
+        };
+        self.figures.iter().find(is_at)
+    }
+
     /// The method's main result, if it could be computed.
     pub fn headline(&self) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.headline)
@@ -493,6 +504,7 @@ impl Metric {
             headline: self.headline,
             direction: self.direction,
             role: self.role.clone(),
+            coordinates: self.coordinates.clone(),
             verdict: None,
             caveats: Vec::new(),
             steps: Vec::new(),

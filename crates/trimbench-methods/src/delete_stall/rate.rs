@@ -15,7 +15,8 @@ use trimbench_results::statistics::{Bootstrap, bootstrap_interval};
 use trimbench_results::{Figure, Metric, Quantile, Series, Step, StepOf, Verdict};
 
 use super::metrics::{
-    HIGHEST_RATE, HIGHEST_RATE_CHUNK, HIGHEST_RATE_RESPONSE, LOAD_ALONE, rate_in_chunks,
+    HIGHEST_RATE, HIGHEST_RATE_CHUNK, rate_in_chunks, response_at_highest_rate,
+    response_of_load_alone,
 };
 use super::steps::{RateDeletionStep, RateTryStep};
 
@@ -319,9 +320,9 @@ pub(super) fn figures(steps: &[Step], rng: &mut Rng) -> Vec<Figure> {
     if let Some(it) = best {
         let size = it.deletion.chunk_bytes.0 as f64 / f64::from(1 << 20);
         figures.extend(HIGHEST_RATE_CHUNK.measured(size));
-        figures.extend(response(&HIGHEST_RATE_RESPONSE, it.all, rng));
+        figures.extend(response(&response_at_highest_rate(), it.all, rng));
     }
-    figures.extend(response(&LOAD_ALONE, alone, rng));
+    figures.extend(response(&response_of_load_alone(), alone, rng));
     figures.extend(rows);
     figures
 }

@@ -36,8 +36,12 @@ impl Variant {
 
     /// The kind of its steps, and the end of its figures' ids.
     pub(super) fn id(self) -> String {
-        let mount = if self.discard { "discard" } else { "nodiscard" };
-        format!("{mount}-{}", buffering(self.buffered))
+        format!("{}-{}", self.mount(), buffering(self.buffered))
+    }
+
+    /// The mount option.
+    pub(super) fn mount(self) -> &'static str {
+        if self.discard { "discard" } else { "nodiscard" }
     }
 }
 

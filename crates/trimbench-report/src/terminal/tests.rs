@@ -1,8 +1,8 @@
 use trimbench_core::Caveat;
-use trimbench_results::{Interval, Role, Verdict};
+use trimbench_results::{Coordinates, Interval, MetricAxis, Role, Verdict};
 
 use super::*;
-use crate::testing::{detail, figure, record, session, three_drives};
+use crate::testing::{detail, figure, placed, record, session, three_drives};
 
 const PLAIN: Style = Style { width: 80, colour: false, unicode: true };
 const NOISE: &str = "noise: not told apart from placebo";
@@ -409,18 +409,19 @@ fn a_caveat_names_a_session_once_and_a_row_of_a_table_as_a_whole() {
     let mut record = three_drives();
     let figures = &mut record.sessions[0].figures;
     figures.clear();
-    for (id, under) in [("a", "ext4"), ("b", "ext4"), ("a", "xfs"), ("b", "xfs")] {
-        let id = format!("{id}-under-{under}");
-        let mut figure = figure(&id, &format!("{id}, under {under}"), 1.0, "ms");
+    for (measure, under) in [("a", "ext4"), ("b", "ext4"), ("a", "xfs"), ("b", "xfs")] {
+        let place = Coordinates::of_measure(measure, measure).at(MetricAxis::System, under);
+        let mut figure = placed(&place.to_string(), place, 1.0, "ms");
+        figure.title = format!("{measure}, under {under}");
         // Of `xfs` one of two.
-        if id != "b-under-xfs" {
+        if (measure, under) != ("b", "xfs") {
             figure.caveat(Caveat::OtherLoad);
         }
         figures.push(figure);
     }
     let text = full(&record, Style { width: 200, ..PLAIN });
     let list = text.lines().find(|line| line.contains("under ext4;")).unwrap();
-    let whole = "vendor2: all figures under ext4; a-under-xfs, under xfs";
+    let whole = "vendor2: all figures under ext4; a, under xfs";
     assert!(list.ends_with(whole), "{list}");
 }
 

@@ -101,7 +101,7 @@ fn every_float_survives_reading_to_the_last_bit() {
 }
 
 #[test]
-fn the_layout_is_that_of_schema_3() {
+fn the_layout_is_that_of_schema_4() {
     let json = String::from_utf8(record().to_json()).unwrap();
     let top: Vec<&str> = json
         .lines()
@@ -109,7 +109,7 @@ fn the_layout_is_that_of_schema_3() {
         .filter_map(|line| line.split('"').nth(1))
         .collect();
     assert_eq!(top, ["schema", "program", "seed", "outcome", "plan", "sessions"]);
-    assert!(json.starts_with("{\n  \"schema\": 3,\n"));
+    assert!(json.starts_with("{\n  \"schema\": 4,\n"));
     assert!(json.contains("\"status\": \"failed\",\n    \"message\": \"device \\\"gone\\\"\""));
     assert!(json.contains("\"seed\": 18446744073709551615"));
     assert!(json.contains("\"stutter_s\": 0.30000000000000004"));
@@ -145,7 +145,7 @@ fn what_is_no_record_is_refused_with_its_kind_and_a_hint() {
     assert_eq!(kind("{\"schema\": 0, \"program\": 1}"), "JSON, but not a run record of trimbench");
     assert_eq!(
         kind("{\"schema\": 7, \"program\": 1}"),
-        "the record has format 7; this version reads up to 3"
+        "the record has format 7; this version reads up to 4"
     );
     assert_eq!(
         kind("{\"schema\": 1, \"program\": 1}"),
