@@ -1,11 +1,8 @@
 use super::*;
 
 fn step(metrics: &[(&str, f64)]) -> Step {
-    let mut step = Step::new("a", "delete");
-    for (key, value) in metrics {
-        step.measure(key, *value);
-    }
-    step
+    let metrics = metrics.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+    Step { metrics, ..Step::new("a", "delete") }
 }
 
 fn style(unicode: bool) -> Style {
