@@ -1,10 +1,11 @@
 //! What is known of a target before it is open: nothing is opened for writing.
 
+use trimbench_claim::Inspection;
 use trimbench_core::{Bytes, Capabilities, Clock};
 use trimbench_devices::{
     Consent, DeviceOutlook, EmulatedSpec, ScratchSpec, TargetError, TargetSpec, inspect_device,
 };
-use trimbench_linux::{DirectoryTarget, Inspection};
+use trimbench_linux::DirectoryTarget;
 
 use crate::ideal::{ideal_device, ideal_directory};
 

@@ -194,7 +194,8 @@ impl OpenRun {
                 started_unix_s: started,
                 ended_unix_s: ended,
                 debug_build: cfg!(debug_assertions),
-                environment: trimbench_linux::environment(&store.whereabouts()).unwrap_or_default(),
+                environment: trimbench_claim::inspect::environment(&store.whereabouts())
+                    .unwrap_or_default(),
                 sessions: sessions.to_vec(),
             })
         })
@@ -243,7 +244,7 @@ fn fresh_record(plan: &Plan, program: Program) -> Result<RunRecord, Failure> {
 
 /// 128 bits in hexadecimal digits.
 fn random_id() -> Result<String, Errno> {
-    Ok(format!("{:016x}{:016x}", trimbench_linux::random()?, trimbench_linux::random()?))
+    Ok(format!("{:016x}{:016x}", trimbench_claim::random()?, trimbench_claim::random()?))
 }
 
 /// Seconds since 1970.

@@ -12,9 +12,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use trimbench_claim::{AppendedFile, Durability, Inode, OutputDirectory, OutputError, Replaces};
 use trimbench_core::Errno;
 use trimbench_core::text::{from_text, shell_path, shell_word};
-use trimbench_linux::{AppendedFile, Durability, Inode, OutputDirectory, OutputError, Replaces};
 use trimbench_results::{
     KeptStep, RecordError, RejectedLine, RunRecord, Salvaged, Step, StepOrigin,
 };

@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use trimbench_claim::Inode;
 use trimbench_core::text::from_text;
-use trimbench_linux::Inode;
 use trimbench_trace::{Input, ReadOptions, Reader, TraceError, TraceSource, Traces};
 
 use crate::failure::Failure;

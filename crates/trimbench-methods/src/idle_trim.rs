@@ -24,7 +24,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
-    read_method,
+    TwinUse, read_method,
 };
 
 /// What a target is assumed to discard in estimates, bytes a second.
@@ -42,6 +42,10 @@ impl MethodDefinition for IdleTrim {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/idle-trim.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.0035,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

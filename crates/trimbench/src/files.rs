@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use trimbench_app::Failure;
-use trimbench_linux::{Durability, Inode, OutputDirectory, OutputError, OutputFile, OutputPlace};
+use trimbench_claim::{Durability, Inode, OutputDirectory, OutputError, OutputFile, OutputPlace};
 
 use recognise::is_record;
 pub(crate) use recognise::{PROFILE_MARK, is_ours, is_page, profile_file};

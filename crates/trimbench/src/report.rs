@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use trimbench_app::{Failure, PAGE, RECORD, RUNS, Store, preset};
+use trimbench_claim::OutputDirectory;
 use trimbench_core::text::{shell_path, to_text, visible};
 use trimbench_core::{Bytes, exit};
 use trimbench_engine::MethodDefinition as _;
-use trimbench_linux::OutputDirectory;
 use trimbench_methods::METHODS;
 use trimbench_methods::postmark::Postmark;
 use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK, PageContext};

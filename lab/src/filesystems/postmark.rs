@@ -16,6 +16,7 @@ pub(crate) const ENTRY: Entry = Entry {
     title: "`postmark` is no slower than Debian's program in the same directory",
     needs: &[Program("postmark")],
     sources: &[
+        "crates/trimbench-claim",
         "crates/trimbench-engine",
         "crates/trimbench-linux",
         "crates/trimbench-methods/src/postmark",

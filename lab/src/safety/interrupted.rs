@@ -32,9 +32,9 @@ pub(super) const SOURCES: &[&str] = &[
     "crates/trimbench/src/trace",
     "crates/trimbench-app/src/run.rs",
     "crates/trimbench-app/src/store.rs",
+    "crates/trimbench-claim/src/output",
     "crates/trimbench-linux/src/directory",
     "crates/trimbench-linux/src/mkfs",
-    "crates/trimbench-linux/src/output",
     "crates/trimbench-linux/src/tracepoints",
     "lab/src/safety/interrupted",
 ];

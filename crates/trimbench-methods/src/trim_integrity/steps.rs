@@ -1,7 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_results::{StepRow, StepTable as _, steps};
+use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_results::{Step, StepTable as _, steps};
 
 steps! {
     /// A case.
@@ -80,7 +81,16 @@ steps! {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    let lost = step.read::<TrimIntegrityStep>().ok().map(|it| it.blocks.neighbour_blocks_lost);
+    LiveFigures {
+        headline: lost.map(|lost| ("lost", lost as f64, "blocks")),
+        ..LiveFigures::default()
+    }
+}
+
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     vec![("trim", TrimIntegrityStep::rows(""))]
 }

@@ -118,8 +118,8 @@ impl Measurement<'_> {
         if !scaling.is_scaled() {
             return Ok((plan, scaling));
         }
-        let ids = plan.sessions.iter().map(|session| session.info.id);
-        let methods = ids.filter(|id| scaling.suits(id)).collect();
+        let methods = plan.sessions.iter().map(|session| session.info);
+        let methods = methods.filter(|it| scaling.suits(it)).map(|it| it.id).collect();
         Ok((Plan::new(&self.run(methods, unused, scaling)?.plan_options())?, scaling))
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use trimbench_app::Failure;
-use trimbench_linux::{Begun, Durability, Inode, OutputFile};
+use trimbench_claim::{Begun, Durability, Inode, OutputFile};
 use trimbench_trace::{TraceSource, WriteError, Writer, Written};
 
 use super::each_batch;

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use trimbench_app::Failure;
+use trimbench_claim::{Durability, GrowingFile, OutputFile};
 use trimbench_core::{Interrupt, Nanos, OperationKind, exit};
-use trimbench_linux::{
-    Durability, GrowingFile, OutputFile, RecordedCommand, Recorder, TracingError,
-};
+use trimbench_linux::{RecordedCommand, Recorder, TracingError};
 use trimbench_trace::{Format, Record, RecordKind, Sink, WriteError, Writer, Written};
 
 use super::output::{account, create, unwritten};

@@ -7,12 +7,12 @@ const FILESYSTEM: (u32, u32) = (4_000, 77);
 
 #[test]
 fn promises_of_others_in_the_same_filesystem_count_until_they_are_dropped() {
-    let own = Promise::new(FILESYSTEM, Bytes(5)).unwrap();
-    let respected = |promise: &Promise| promise.of_others().unwrap().respected;
+    let own = RoomPromise::new(FILESYSTEM, Bytes(5)).unwrap();
+    let respected = |promise: &RoomPromise| promise.of_others().unwrap().respected;
     assert_eq!(respected(&own), Bytes(0), "its own is not another's");
-    let first = Promise::new(FILESYSTEM, Bytes(100)).unwrap();
-    let second = Promise::new(FILESYSTEM, Bytes(1_000)).unwrap();
-    let _elsewhere = Promise::new((4_000, 7), Bytes(10_000)).unwrap();
+    let first = RoomPromise::new(FILESYSTEM, Bytes(100)).unwrap();
+    let second = RoomPromise::new(FILESYSTEM, Bytes(1_000)).unwrap();
+    let _elsewhere = RoomPromise::new((4_000, 7), Bytes(10_000)).unwrap();
     assert_eq!(respected(&own), Bytes(1_100));
     assert_eq!(respected(&first), Bytes(1_005));
     drop(second);
@@ -21,7 +21,7 @@ fn promises_of_others_in_the_same_filesystem_count_until_they_are_dropped() {
 
 #[test]
 fn a_name_whose_owner_is_another_user_or_unknown_blocks_nobody() {
-    let own = Promise::new((4_000, 78), Bytes(0)).unwrap();
+    let own = RoomPromise::new((4_000, 78), Bytes(0)).unwrap();
     // Nobody listens at a socket for datagrams, so nobody can be asked who it is.
     let name = format!("{PREFIX}/4000:78/{}/aa", u64::MAX);
     let address = SocketAddr::from_abstract_name(&name).unwrap();
@@ -37,7 +37,7 @@ fn a_name_whose_owner_is_another_user_or_unknown_blocks_nobody() {
 
 #[test]
 fn other_sockets_are_no_promises_and_no_sum_overflows() {
-    let own = Promise::new(FILESYSTEM, Bytes(0)).unwrap();
+    let own = RoomPromise::new(FILESYSTEM, Bytes(0)).unwrap();
     let line = |name: &str| format!("0000000000000000: 2 00000000 00010000 0001 01 777 {name}\n");
     let table: String = [
         "@trimbench-room/4000:77/12/aa",

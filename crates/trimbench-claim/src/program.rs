@@ -13,14 +13,14 @@ mod tests;
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
 /// Where the system has this program; `None` if it does not.
-pub(crate) fn program_path(name: &str) -> Option<PathBuf> {
+pub fn program_path(name: &str) -> Option<PathBuf> {
     let paths = FOLDERS.map(|folder| Path::new(folder).join(name));
     paths.into_iter().find(|path| path.is_file())
 }
 
 /// The system's program of this name, which reads nothing and complains in English; `None` if
 /// there is none.
-pub(crate) fn program(name: &str) -> Option<Command> {
+pub fn program(name: &str) -> Option<Command> {
     let mut command = Command::new(program_path(name)?);
     command.env_clear().env("PATH", FOLDERS.join(":")).env("LC_ALL", "C").stdin(Stdio::null());
     Some(command)

@@ -366,7 +366,7 @@ impl Claim {
 
     /// Gives up exclusive use, for a program that wants it for itself, and keeps the device open
     /// for reading: while it is, no other takes its place under its number.
-    pub(crate) fn share(self) -> Result<OwnedFd, Errno> {
+    pub fn share(self) -> Result<OwnedFd, Errno> {
         // By the descriptor, not by a name, while it is still ours.
         let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         rustix::fs::open(path, opening::READ_THROUGH, Mode::empty()).map_err(errno_of)

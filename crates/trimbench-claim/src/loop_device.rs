@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Mode;
 use trimbench_core::Errno;
 
-use super::device::HeldDevice;
 use crate::errno::errno_of;
 use crate::ioctl::{attach_loop, free_loop};
 use crate::opening;
@@ -16,8 +15,8 @@ const TRIES: u32 = 16;
 
 /// Attaches the image to a free loop device, which the kernel detaches when it is closed here and
 /// unmounted, however that happens. The device does its I/O through this very opening, so that its
-/// locks hold on and what was claimed is what is written.
-pub(super) fn attach(image: &OwnedFd) -> Result<HeldDevice, Errno> {
+/// locks hold on and what was claimed is what is written. The open device, and its node.
+pub fn attach_loop_device(image: &OwnedFd) -> Result<(OwnedFd, PathBuf), Errno> {
     let open =
         |path: &Path| rustix::fs::open(path, opening::WRITE, Mode::empty()).map_err(errno_of);
     let control = open(Path::new("/dev/loop-control"))?;
@@ -26,7 +25,7 @@ pub(super) fn attach(image: &OwnedFd) -> Result<HeldDevice, Errno> {
         let node = PathBuf::from(format!("/dev/loop{}", free_loop(control.as_fd())?));
         let device = open(&node)?;
         match attach_loop(device.as_fd(), image.as_fd()) {
-            Ok(()) => return HeldDevice::new(device, node),
+            Ok(()) => return Ok((device, node)),
             Err(errno @ Errno(libc::EBUSY)) => last = errno,
             Err(errno) => return Err(errno),
         }

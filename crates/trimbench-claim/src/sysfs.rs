@@ -15,8 +15,9 @@ use crate::mounts::Mount;
 
 /// A block device that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BlockDevice {
-    pub(crate) name: String,
+pub struct BlockDevice {
+    /// As the kernel names it: `vda1`.
+    pub name: String,
     own: PathBuf,
     /// Its disk's folder: the same unless this is a partition.
     disk: PathBuf,
@@ -24,7 +25,7 @@ pub(crate) struct BlockDevice {
 
 impl BlockDevice {
     /// The device of these numbers; `None` if sysfs knows none.
-    pub(crate) fn from_numbers(major: u32, minor: u32) -> Option<Self> {
+    pub fn from_numbers(major: u32, minor: u32) -> Option<Self> {
         let own = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
         let name = own.file_name()?.to_str()?.to_owned();
         let disk =
@@ -39,28 +40,31 @@ impl BlockDevice {
     }
 
     /// The device of this node (`/dev/vda`).
-    pub(crate) fn from_node(node: &Path) -> Option<Self> {
+    pub fn from_node(node: &Path) -> Option<Self> {
         let status = rustix::fs::stat(node).ok()?;
         let is_block = FileType::from_raw_mode(status.st_mode) == FileType::BlockDevice;
         let (major, minor) = numbers_of(&status);
         is_block.then(|| Self::from_numbers(major, minor))?
     }
 
-    pub(crate) fn stat_path(&self) -> PathBuf {
+    /// The file of its own counters.
+    pub fn stat_path(&self) -> PathBuf {
         self.own.join("stat")
     }
 
-    pub(crate) fn disk_name(&self) -> &str {
+    /// The name of its disk.
+    pub fn disk_name(&self) -> &str {
         self.disk.file_name().and_then(|name| name.to_str()).unwrap_or(&self.name)
     }
 
-    pub(crate) fn disk(&self) -> &Path {
+    /// The folder of its disk.
+    pub fn disk(&self) -> &Path {
         &self.disk
     }
 
     /// An attribute of the disk (`queue/scheduler`), trimmed; `None` if absent, unreadable or
     /// empty.
-    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+    pub fn attribute(&self, name: &str) -> Option<String> {
         attribute(&self.disk.join(name))
     }
 
@@ -72,13 +76,13 @@ impl BlockDevice {
     }
 
     /// An attribute that is a number; `None` also where it is negative.
-    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+    pub fn number(&self, name: &str) -> Option<u64> {
         self.attribute(name)?.parse().ok()
     }
 
     /// Requests that the disk works on at once, else those that its queue holds; `None` where it
     /// has no queue.
-    pub(crate) fn queue_depth(&self) -> Option<u64> {
+    pub fn queue_depth(&self) -> Option<u64> {
         self.number("device/queue_depth").or_else(|| self.number("queue/nr_requests"))
     }
 
@@ -87,29 +91,31 @@ impl BlockDevice {
         attribute(&self.own.join(name))
     }
 
-    pub(crate) fn own_number(&self, name: &str) -> Option<u64> {
+    /// The same that is a number; `None` also where it is negative.
+    pub fn own_number(&self, name: &str) -> Option<u64> {
         self.own_attribute(name)?.parse().ok()
     }
 
     /// Major and minor number; `None` if it is gone.
-    pub(crate) fn numbers(&self) -> Option<(u32, u32)> {
+    pub fn numbers(&self) -> Option<(u32, u32)> {
         let text = self.own_attribute("dev")?;
         let (major, minor) = text.split_once(':')?;
         Some((major.parse().ok()?, minor.parse().ok()?))
     }
 
-    pub(crate) fn is_partition(&self) -> bool {
+    /// Whether it is a part of a disk.
+    pub fn is_partition(&self) -> bool {
         self.own != self.disk
     }
 
     /// The whole disk: itself unless this is a partition.
-    pub(crate) fn whole(&self) -> Self {
+    pub fn whole(&self) -> Self {
         let name = self.disk_name().to_owned();
         Self { name, own: self.disk.clone(), disk: self.disk.clone() }
     }
 
     /// The partitions that the kernel knows of a disk, sorted; empty for a partition.
-    pub(crate) fn partitions(&self) -> Vec<Self> {
+    pub fn partitions(&self) -> Vec<Self> {
         if self.is_partition() {
             return Vec::new();
         }
@@ -132,13 +138,13 @@ impl BlockDevice {
     }
 
     /// Its node as the kernel names it.
-    pub(crate) fn node(&self) -> PathBuf {
+    pub fn node(&self) -> PathBuf {
         // Slashes of kernel names are exclamation marks in sysfs: `cciss!c0d0`.
         Path::new("/dev").join(self.name.replace('!', "/"))
     }
 
     /// The devices that a stacked one (dm, md) stands on; empty for others.
-    pub(crate) fn below(&self) -> Vec<Self> {
+    pub fn below(&self) -> Vec<Self> {
         names_in(&self.disk.join("slaves"))
             .iter()
             .filter_map(|name| Self::from_name(name))
@@ -147,7 +153,7 @@ impl BlockDevice {
 }
 
 /// The device numbers of an opened or named node: major and minor.
-pub(crate) fn numbers_of(status: &Stat) -> (u32, u32) {
+pub fn numbers_of(status: &Stat) -> (u32, u32) {
     (major(status.st_rdev), minor(status.st_rdev))
 }
 
@@ -167,14 +173,14 @@ pub(crate) fn btrfs_with(device: &str) -> Vec<String> {
 
 /// The content of a file of sysfs or procfs, trimmed; `None` if absent, unreadable or empty. Bytes
 /// that are no text are escaped as [`to_text`] does.
-pub(crate) fn attribute(path: &Path) -> Option<String> {
+pub fn attribute(path: &Path) -> Option<String> {
     let bytes = fs::read(path).ok()?;
     let text = bytes.trim_ascii();
     (!text.is_empty()).then(|| to_text(OsStr::from_bytes(text)))
 }
 
 /// The folder of a mounted btrfs in `/sys/fs/btrfs`; `None` for other filesystems.
-pub(crate) fn btrfs_folder(mount: &Mount) -> Option<PathBuf> {
+pub fn btrfs_folder(mount: &Mount) -> Option<PathBuf> {
     if mount.filesystem != "btrfs" {
         return None;
     }
@@ -185,7 +191,7 @@ pub(crate) fn btrfs_folder(mount: &Mount) -> Option<PathBuf> {
 
 /// The devices that a mounted filesystem keeps its data on, in the order of their names; empty
 /// where there are none (tmpfs). XFS's external log and realtime device are not among them.
-pub(crate) fn devices_of(mount: &Mount) -> Vec<BlockDevice> {
+pub fn devices_of(mount: &Mount) -> Vec<BlockDevice> {
     if let Some(folder) = btrfs_folder(mount) {
         let names = names_in(&folder.join("devices"));
         return names.iter().filter_map(|name| BlockDevice::from_name(name)).collect();
@@ -197,7 +203,7 @@ pub(crate) fn devices_of(mount: &Mount) -> Vec<BlockDevice> {
 
 /// The folder of sysfs that would show the device of a filesystem, where it has one and the folder
 /// cannot be read, as in a container that masks it.
-pub(crate) fn masked_device(mount: &Mount) -> Option<PathBuf> {
+pub fn masked_device(mount: &Mount) -> Option<PathBuf> {
     if !devices_of(mount).is_empty() {
         return None;
     }
@@ -211,7 +217,7 @@ pub(crate) fn masked_device(mount: &Mount) -> Option<PathBuf> {
 }
 
 /// The names in a folder, sorted; none if it cannot be read.
-pub(crate) fn names_in(folder: &Path) -> Vec<String> {
+pub fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();

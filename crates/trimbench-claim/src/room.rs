@@ -41,7 +41,7 @@ const RESERVE: Bytes = Bytes(1 << 30);
 
 /// Room that is promised to this process until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Promise {
+pub struct RoomPromise {
     /// The kernel's number of the filesystem.
     filesystem: (u32, u32),
     name: String,
@@ -57,10 +57,10 @@ pub struct PromisedRoom {
     pub claimed: Bytes,
 }
 
-impl Promise {
+impl RoomPromise {
     /// Has others leave `room` free in this filesystem. Make the promise before looking at those of
     /// others: then each of two runs that begin at once sees the other.
-    pub(crate) fn new(filesystem: (u32, u32), room: Bytes) -> Result<Self, Errno> {
+    pub fn new(filesystem: (u32, u32), room: Bytes) -> Result<Self, Errno> {
         let (major, minor) = filesystem;
         let name = format!("{PREFIX}/{major}:{minor}/{}/{:016x}", room.0, random()?);
         let socket = SocketAddr::from_abstract_name(&name)
@@ -70,7 +70,7 @@ impl Promise {
     }
 
     /// What others were promised in the same filesystem.
-    pub(crate) fn of_others(&self) -> Result<PromisedRoom, Errno> {
+    pub fn of_others(&self) -> Result<PromisedRoom, Errno> {
         let table = std::fs::read(SOCKETS).map_err(errno_of)?;
         Ok(self.others_in(&String::from_utf8_lossy(&table), owner_of))
     }
@@ -91,7 +91,7 @@ impl Promise {
 }
 
 /// What is free in a filesystem for this user, and the reserve of it that is never used.
-pub(crate) fn free_and_reserve(status: &StatVfs) -> (Bytes, Bytes) {
+pub fn free_and_reserve(status: &StatVfs) -> (Bytes, Bytes) {
     let bytes = |count: u64| Bytes(count.saturating_mul(status.f_frsize));
     (bytes(status.f_bavail), reserve_of(bytes(status.f_blocks)))
 }

@@ -22,16 +22,19 @@ use crate::random::random;
 #[cfg(test)]
 mod tests;
 
+/// What kinds of objects are registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Registered {
+pub enum RegistryKind {
+    /// An instance of tracefs.
     Tracing,
+    /// A control group that limits memory.
     Memory,
 }
 
-/// The name of a thing that is about to be made. It stays registered until [`Token::forget`], so
+/// The name of a thing that is about to be made. It stays registered until [`Self::forget`], so
 /// that what could not be removed is removed by a later run.
 #[derive(Debug)]
-pub(crate) struct Token {
+pub struct RegistryToken {
     /// The directory of all entries.
     folder: PathBuf,
     directory: OwnedFd,
@@ -41,7 +44,7 @@ pub(crate) struct Token {
     _file: OwnedFd,
 }
 
-impl Registered {
+impl RegistryKind {
     const fn id(self) -> &'static str {
         match self {
             Self::Tracing => "tracing",
@@ -50,12 +53,13 @@ impl Registered {
     }
 }
 
-impl Token {
-    pub(crate) fn new(what: Registered) -> Result<Self, Errno> {
+impl RegistryToken {
+    /// Draws a name and registers it. `EPERM` if others may enter the directory of entries.
+    pub fn new(what: RegistryKind) -> Result<Self, Errno> {
         Self::in_folder(&folder(), what)
     }
 
-    fn in_folder(folder: &Path, what: Registered) -> Result<Self, Errno> {
+    fn in_folder(folder: &Path, what: RegistryKind) -> Result<Self, Errno> {
         let directory = open(folder)?;
         let token = random()?;
         let entry = format!("{}-{token:016x}", what.id());
@@ -71,23 +75,25 @@ impl Token {
         Ok(Self { folder, directory, entry, name, _file: file })
     }
 
-    pub(crate) fn name(&self) -> &str {
+    /// What the thing is to be called: `trimbench-` and 16 digits.
+    pub fn name(&self) -> &str {
         &self.name
     }
 
-    pub(crate) fn entry(&self) -> PathBuf {
+    /// The file of the entry, for a program that removes it after this process.
+    pub fn entry(&self) -> PathBuf {
         self.folder.join(&self.entry)
     }
 
     /// The thing is gone, or was never made.
-    pub(crate) fn forget(&self) {
+    pub fn forget(&self) {
         // A failure is silent: a later run finds the entry, and nothing of its name.
         let _ = rustix::fs::unlinkat(&self.directory, &self.entry, AtFlags::empty());
     }
 }
 
 /// Where entries are, for messages.
-pub(crate) fn folder() -> PathBuf {
+pub fn folder() -> PathBuf {
     match rustix::process::geteuid().as_raw() {
         0 => PathBuf::from("/run/trimbench"),
         user => PathBuf::from(format!("/run/user/{user}/trimbench")),
@@ -97,11 +103,11 @@ pub(crate) fn folder() -> PathBuf {
 /// Removes what killed processes left in `parent`: the directories whose names are registered
 /// there. The kernel removes no control group with processes and no instance in use. Failures are
 /// silent, and tried again by the next run.
-pub(crate) fn clean(what: Registered, parent: &Path) {
+pub fn clean(what: RegistryKind, parent: &Path) {
     let _ = clean_in(&folder(), what, parent);
 }
 
-fn clean_in(folder: &Path, what: Registered, parent: &Path) -> Result<(), Errno> {
+fn clean_in(folder: &Path, what: RegistryKind, parent: &Path) -> Result<(), Errno> {
     let directory = open(folder)?;
     for entry in rustix::fs::Dir::read_from(&directory).map_err(errno_of)? {
         let entry = entry.map_err(errno_of)?;
@@ -116,7 +122,7 @@ fn clean_in(folder: &Path, what: Registered, parent: &Path) -> Result<(), Errno>
 }
 
 /// Removes a directory without content; whether it is gone then, or was not there.
-pub(crate) fn is_gone(path: &Path) -> bool {
+pub fn is_gone(path: &Path) -> bool {
     let removed = fs::remove_dir(path);
     removed.map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true)
 }
@@ -152,7 +158,7 @@ fn name_of(token: u64) -> String {
 }
 
 /// The token of an entry; `None` if it is none, or of something else.
-fn token_of(what: Registered, entry: &str) -> Option<u64> {
+fn token_of(what: RegistryKind, entry: &str) -> Option<u64> {
     let digits = entry.strip_prefix(what.id())?.strip_prefix('-')?;
     let token = u64::from_str_radix(digits, 16).ok()?;
     (digits == format!("{token:016x}")).then_some(token)

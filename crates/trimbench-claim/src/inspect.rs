@@ -18,23 +18,26 @@ mod tests;
 
 /// Through what the kernel reaches a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DeviceKind {
+pub enum DeviceKind {
     /// A file posing as a disk.
     Loop,
     /// A virtual machine's disk.
     Virtio,
+    /// An `NVMe` namespace.
     Nvme,
+    /// A disk of the SCSI layer whose vendor is `ATA`: behind a SATA port or a translation.
     Sata,
     /// Another SCSI disk: SAS, USB, iSCSI, a hypervisor's.
     Scsi,
     /// Made of other block devices: device mapper, md.
     Stacked,
+    /// Whatever else: zram, nbd, a ramdisk.
     Other,
 }
 
 impl DeviceKind {
     /// The stable name in records.
-    pub(crate) const fn id(self) -> &'static str {
+    pub const fn id(self) -> &'static str {
         match self {
             Self::Loop => "loop",
             Self::Virtio => "virtio",
@@ -78,7 +81,7 @@ pub fn environment(path: &Path) -> Result<BTreeMap<String, String>, MountError> 
 
 /// A snapshot of the machine and of one device, with the keys of [`environment`] and those that
 /// only a device of its own has: where a partition begins, and how discards align in it.
-pub(crate) fn device_environment(device: &BlockDevice) -> BTreeMap<String, String> {
+pub fn device_environment(device: &BlockDevice) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     machine(&mut found);
     device_facts(device, "", &mut found);
@@ -103,12 +106,13 @@ pub(crate) fn device_environment(device: &BlockDevice) -> BTreeMap<String, Strin
 ///
 /// A disk that a hypervisor passes through shows as what it is. A virtual disk with the model text
 /// of a real one cannot be told.
-pub(crate) fn is_physical_ssd(mount: &Mount) -> bool {
+pub fn is_physical_ssd(mount: &Mount) -> bool {
     let devices = devices_of(mount);
     !devices.is_empty() && devices.iter().all(is_physical)
 }
 
-pub(crate) fn is_physical(device: &BlockDevice) -> bool {
+/// The same of one device; of a stacked one, whether it holds for all below it.
+pub fn is_physical(device: &BlockDevice) -> bool {
     match kind_of(device) {
         DeviceKind::Loop | DeviceKind::Virtio | DeviceKind::Other => false,
         DeviceKind::Stacked => {
@@ -144,7 +148,8 @@ fn is_virtual_model(model: &str) -> bool {
     MARKS.iter().any(|mark| model.contains(mark))
 }
 
-pub(crate) fn kind_of(device: &BlockDevice) -> DeviceKind {
+/// The kind of a device, or of the disk that it is a partition of: by its name, driver and vendor.
+pub fn kind_of(device: &BlockDevice) -> DeviceKind {
     let name = device.disk_name();
     let vendor = device.attribute("device/vendor").unwrap_or_default();
     match name {
@@ -274,7 +279,7 @@ fn pressure(text: &str) -> Option<String> {
 
 /// Alignment in bytes that direct I/O on this file needs of offsets and lengths; `None` where the
 /// kernel does not say (before Linux 6.1) or the filesystem has no direct I/O.
-pub(crate) fn direct_io_alignment(path: &Path) -> Option<u64> {
+pub fn direct_io_alignment(path: &Path) -> Option<u64> {
     let status = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN).ok()?;
     let known = status.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
     (known && status.stx_dio_offset_align > 0).then(|| u64::from(status.stx_dio_offset_align))

@@ -52,7 +52,7 @@ fn what_there_is_no_room_for_and_what_is_no_directory_is_refused() {
     let (free, reserve) = free_and_reserve(&status);
     let mount = mount_of(folder.path()).unwrap();
     let all = free.saturating_sub(reserve);
-    let other = Promise::new(mount.device, all).unwrap();
+    let other = RoomPromise::new(mount.device, all).unwrap();
     let error = ScratchImage::create(folder.path(), Bytes::gib(1)).unwrap_err();
     assert!(matches!(&error, ScratchError::Full { promised, .. } if *promised >= all), "{error}");
     drop(other);

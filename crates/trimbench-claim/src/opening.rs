@@ -7,8 +7,7 @@ use rustix::fs::OFlags;
 const OWN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 
 /// To look at it. Nothing waits for the other end of a pipe or for a medium.
-pub(crate) const READ: OFlags =
-    OWN.union(OFlags::RDONLY).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+pub const READ: OFlags = OWN.union(OFlags::RDONLY).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 /// As [`READ`], through a link of the kernel's: `/proc/self/fd/N`.
 pub(crate) const READ_THROUGH: OFlags =
@@ -18,7 +17,7 @@ pub(crate) const READ_THROUGH: OFlags =
 pub(crate) const WRITE: OFlags = OWN.union(OFlags::RDWR);
 
 /// To make a file that is not there yet.
-pub(crate) const MAKE: OFlags =
+pub const MAKE: OFlags =
     OWN.union(OFlags::WRONLY).union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOCTTY);
 
 /// To write into a pipe or a device, through a link of the kernel's.
@@ -26,10 +25,10 @@ pub(crate) const STREAM: OFlags = OFlags::WRONLY.union(OFlags::NOCTTY).union(OFl
 
 /// To hold it without opening it: looking at a device may already do something to it. A link is
 /// followed.
-pub(crate) const HOLD: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+pub const HOLD: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// A directory that a path leads to.
-pub(crate) const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A directory of this very name.
 pub(crate) const SUBDIRECTORY: OFlags = DIRECTORY.union(OFlags::NOFOLLOW);

@@ -81,7 +81,7 @@ pub fn mount_of(path: &Path) -> Result<Mount, MountError> {
 }
 
 /// The mounts of our own namespace.
-pub(crate) fn own_mounts() -> Result<Vec<Mount>, MountError> {
+pub fn own_mounts() -> Result<Vec<Mount>, MountError> {
     let table = read_table(Path::new("/proc/self/mountinfo"))
         .map_err(|error| MountError::Table { errno: errno_of(error) })?;
     Ok(parse_mountinfo(&table))
@@ -196,7 +196,7 @@ fn parse_line(line: &str) -> Option<Mount> {
 
 /// A table of procfs as text. Names in it are bytes: those that are no UTF-8 are escaped as the
 /// kernel itself escapes blanks, so that [`unescape`] gives them back.
-pub(crate) fn read_table(path: &Path) -> io::Result<String> {
+pub fn read_table(path: &Path) -> io::Result<String> {
     fs::read(path).map(|bytes| table_of(&bytes))
 }
 
@@ -210,7 +210,7 @@ fn table_of(bytes: &[u8]) -> String {
 }
 
 /// Undoes the kernel's octal escapes: `\040` is a blank.
-pub(crate) fn unescape(text: &str) -> OsString {
+pub fn unescape(text: &str) -> OsString {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut position = 0;

@@ -7,7 +7,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use trimbench_core::Errno;
 
-use super::{call, call_for_value, last_errno};
+use super::{call, call_for_value};
+use crate::errno::last_errno;
 
 #[cfg(test)]
 mod tests;
@@ -25,13 +26,13 @@ const F_OFD_SETLK: libc::c_int = 37;
 
 /// What a loop device stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LoopStatus {
+pub struct LoopStatus {
     /// Device number and inode of the backing file, as `stat` gives them.
-    pub(crate) file: (u64, u64),
+    pub file: (u64, u64),
     /// Where in the file the device begins, in bytes.
-    pub(crate) offset: u64,
+    pub offset: u64,
     /// How many bytes of it are used at most; 0 = all.
-    pub(crate) size_limit: u64,
+    pub size_limit: u64,
 }
 
 #[repr(C)]
@@ -60,7 +61,7 @@ impl LoopInfo64 {
 
 /// The generation of a disk: never the same twice while the machine runs, so that a reused device
 /// number is noticed. ENOTTY before Linux 5.15.
-pub(crate) fn disk_sequence(device: BorrowedFd<'_>) -> Result<u64, Errno> {
+pub fn disk_sequence(device: BorrowedFd<'_>) -> Result<u64, Errno> {
     let mut sequence = 0_u64;
     call(device, BLKGETDISKSEQ, &mut sequence)?;
     Ok(sequence)
@@ -74,7 +75,7 @@ pub(crate) fn is_read_only(device: BorrowedFd<'_>) -> Result<bool, Errno> {
 }
 
 /// What the loop device stands on; ENXIO where nothing is attached.
-pub(crate) fn loop_status(device: BorrowedFd<'_>) -> Result<LoopStatus, Errno> {
+pub fn loop_status(device: BorrowedFd<'_>) -> Result<LoopStatus, Errno> {
     let mut info = LoopInfo64::ZERO;
     call(device, LOOP_GET_STATUS64, &mut info)?;
     let file = (info.device, info.inode);

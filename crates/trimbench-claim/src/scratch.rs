@@ -19,7 +19,7 @@ use crate::errno::errno_of;
 use crate::ioctl::is_open_elsewhere;
 use crate::mounts::{MountError, mount_of};
 use crate::opening;
-use crate::room::{Promise, PromisedRoom, free_and_reserve};
+use crate::room::{PromisedRoom, RoomPromise, free_and_reserve};
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +41,7 @@ pub struct ScratchGuard {
     /// `None` where the kernel has no watches left: what can be seen then is who has it open.
     witness: Option<Witness>,
     promised: PromisedRoom,
-    _promise: Promise,
+    _promise: RoomPromise,
 }
 
 /// Why there is no scratch image, or why it is no longer ours alone.
@@ -107,7 +107,7 @@ impl ScratchImage {
         let parent = rustix::fs::open(directory, opening::DIRECTORY, Mode::empty());
         let parent = parent.map_err(refused("make"))?;
         let mount = mount_of(directory)?;
-        let promise = Promise::new(mount.device, size).map_err(failed("announce"))?;
+        let promise = RoomPromise::new(mount.device, size).map_err(failed("announce"))?;
         let promised = promise.of_others().map_err(failed("announce"))?;
         let status = rustix::fs::fstatvfs(&parent).map_err(refused("make"))?;
         let (free, reserve) = free_and_reserve(&status);
