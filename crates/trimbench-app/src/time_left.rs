@@ -1,7 +1,8 @@
 //! How much longer a run takes, from its plan and from what has been measured of it.
 //!
 //! Every session begins with a *prior*: on a real target the time that its method plans, on an
-//! emulated one what the emulation of so many written bytes took elsewhere ([`RATES`]). Three
+//! emulated one what the emulation of so many written bytes took elsewhere
+//! ([`MethodInfo::emulation_s_per_gb`]). Three
 //! things correct it:
 //!
 //! 1. Of a session that runs, the share that is done and the time that it took so far.
@@ -15,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use trimbench_engine::Stage;
+use trimbench_engine::{MethodInfo, Stage};
 use trimbench_ssd::{Media, SsdConfig};
 
 use crate::plan::{Plan, ResolvedSession};
@@ -23,26 +24,8 @@ use crate::plan::{Plan, ResolvedSession};
 #[cfg(test)]
 mod tests;
 
-/// Seconds that the emulation of a session takes per GB that its method writes at most, with the
-/// preset `quick`: the mean of the generic SATA and NVMe TLC drives, on 2 cores that had nothing
-/// else to do. Only their ratios matter once a session has ended.
-const RATES: [(&str, f64); 12] = [
-    ("delete-stall", 0.012),
-    ("trim-sweep", 0.005),
-    ("idle-trim", 0.0035),
-    ("recovery", 0.0103),
-    ("steady-state", 0.009),
-    ("latency-under-load", 0.04),
-    ("trim-integrity", 0.08),
-    ("settle", 0.0075),
-    ("policy", 0.0087),
-    ("replay", 0.0083),
-    ("postmark", 0.43),
-    ("delete-storm", 0.022),
-];
-/// The same for other methods.
-const OTHER_RATE: f64 = 0.018;
-/// The same for a medium without translation and collection, as a share.
+/// What the emulation takes for a medium without translation and collection, as a share of that for
+/// flash.
 const IN_PLACE: f64 = 0.7;
 /// What of it each program operation takes, where one writes as much as on those drives, as a
 /// share. Smaller ones are more of them.
@@ -204,10 +187,10 @@ impl SessionCost {
     fn of(plan: &Plan, session: &ResolvedSession) -> Self {
         let demand = session.rough_demand(&plan.consent, plan.assumed_rate);
         let demand = demand.map(|demand| plan.paced(session, demand));
-        let method = session.info.id;
+        let (info, method) = (session.info, session.info.id);
         match (demand, session.target.emulated_drive()) {
             (Some(demand), Some(drive)) => {
-                Self::emulated(method, &drive.profile().config, demand.written.0)
+                Self::emulated(info, &drive.profile().config, demand.written.0)
             }
             (demand, drive) => {
                 let look = plan.look_time(session);
@@ -218,14 +201,14 @@ impl SessionCost {
     }
 
     /// Of an emulated session that writes so many bytes on such a drive.
-    fn emulated(method: &'static str, drive: &SsdConfig, written: u64) -> Self {
-        let rate = RATES.iter().find(|(name, _)| *name == method).map_or(OTHER_RATE, |it| it.1);
+    fn emulated(method: &MethodInfo, drive: &SsdConfig, written: u64) -> Self {
         let programs = PROGRAM_BYTES / drive.geometry.program_bytes.0 as f64;
         let costly = match drive.media {
             Media::InPlace => IN_PLACE,
             Media::Flash => (1.0 - PROGRAMS + PROGRAMS * programs).min(COSTLY_MAX),
         };
-        Self { method, emulated: true, prior: OPENING + written as f64 / 1e9 * rate * costly }
+        let emulation = written as f64 / 1e9 * method.emulation_s_per_gb * costly;
+        Self { method: method.id, emulated: true, prior: OPENING + emulation }
     }
 }
 

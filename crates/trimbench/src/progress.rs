@@ -12,7 +12,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use trimbench_app::{Plan, ResolvedSession, RunMonitor, RunWarning, TimeLeft};
-use trimbench_engine::Stage;
+use trimbench_engine::{LiveFigures, MethodInfo, Stage};
 use trimbench_linux::monotonic_time;
 use trimbench_report::{Style, sparkline};
 use trimbench_results::number::quantity;
@@ -26,38 +26,6 @@ use crate::output::{
 #[cfg(test)]
 mod tests;
 
-/// A metric of steps, and its unit.
-type Metric = (&'static str, &'static str);
-
-/// How much a step got done in a second: the first that it has.
-const THROUGHPUT: [Metric; 5] = [
-    ("throughput_mb_per_s", "MB/s"),
-    ("iops", "IOPS"),
-    ("discarded_bytes_per_s", "B/s"),
-    ("written_bytes_per_s", "B/s"),
-    ("transactions_per_s", "1/s"),
-];
-/// The longest that something took: the first that a step has.
-const LATENCY: [Metric; 7] = [
-    ("response_s_max", "s"),
-    ("response_ms_max", "ms"),
-    ("latency_s_max", "s"),
-    ("latency_ns_max", "ns"),
-    ("full_command_s_max", "s"),
-    ("discard_s_max", "s"),
-    ("trim_s", "s"),
-];
-/// What the headline will be made of, and how it is called: the first that a step has.
-const FIGURES: [(&str, Metric); 8] = [
-    ("stutter", ("stutter_s", "s")),
-    ("median", ("latency_s_p50", "s")),
-    ("whole TRIM", ("full_s", "s")),
-    ("PostMark", ("total_s", "s")),
-    ("write amplification", ("write_amplification", "")),
-    ("write amplification", ("write_amplification_ratio", "")),
-    ("writes", ("write_iops", "IOPS")),
-    ("lost", ("neighbour_blocks_lost", "blocks")),
-];
 /// Columns of a curve over the last steps.
 const CURVE: usize = 12;
 /// How often the estimate is shown.
@@ -72,6 +40,8 @@ pub(crate) struct Progress {
     format: OutputFormat,
     /// How each session is called.
     titles: Vec<String>,
+    /// The method of each.
+    methods: Vec<&'static MethodInfo>,
     shared: Arc<Shared>,
     ticker: Option<JoinHandle<()>>,
 }
@@ -116,7 +86,8 @@ impl Progress {
             std::thread::spawn(move || shared.tick())
         });
         let titles = plan.sessions.iter().map(ResolvedSession::title).collect();
-        Self { format, titles, shared, ticker }
+        let methods = plan.sessions.iter().map(|session| session.info).collect();
+        Self { format, titles, methods, shared, ticker }
     }
 
     /// What is done after the sessions.
@@ -181,7 +152,7 @@ impl RunMonitor for Progress {
     }
 
     fn step(&mut self, index: usize, step: &Step) {
-        self.shared.lock().live.add(step);
+        self.shared.lock().live.add((self.methods[index].live)(step));
         if self.format == OutputFormat::Ndjson {
             event(&json!({ "event": "step", "session": index, "step": step }));
         }
@@ -313,14 +284,10 @@ struct Live {
 }
 
 impl Live {
-    fn add(&mut self, step: &Step) {
-        let first = |metrics: &[Metric]| {
-            metrics.iter().find_map(|(key, unit)| Some((*step.metrics.get(*key)?, *unit)))
-        };
-        keep(&mut self.throughput, first(&THROUGHPUT));
-        keep(&mut self.latency, first(&LATENCY));
-        let figure = FIGURES.iter().find_map(|(name, metric)| Some((name, first(&[*metric])?)));
-        if let Some((name, (value, unit))) = figure {
+    fn add(&mut self, figures: LiveFigures) {
+        keep(&mut self.throughput, figures.throughput);
+        keep(&mut self.latency, figures.latency);
+        if let Some((name, value, unit)) = figures.headline {
             self.figure = Some(format!("{name} {}", quantity(value, unit)));
         }
     }
