@@ -76,8 +76,8 @@ pub struct MethodInfo {
     pub charts: fn(&[LabelledSession<'_>]) -> Vec<Chart>,
 }
 
-/// Kinds of steps, separated by commas where they hold the same (words in capitals stand for names),
-/// and the rows of their tables.
+/// Kinds of steps, separated by commas where they hold the same (words in capitals stand for
+/// names), and the rows of their tables.
 pub type StepKinds = Vec<(&'static str, Vec<StepRow>)>;
 
 /// What a step says of the session while it goes on: each a value and its unit, where it has it.

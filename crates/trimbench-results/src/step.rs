@@ -1,10 +1,10 @@
 //! What a step holds, declared once.
 //!
-//! In the record a [`Step`] is maps of keys, so that a program can read the steps of methods that it
-//! does not know. In the program it is a struct: [`steps!`](crate::steps!) makes one of a table, with
-//! its [`StepTable`], which stores it and reads it back, and the rows from which documents are made. A
-//! key that is misspelled is a field that does not exist, and a value that was not measured is `None`,
-//! never zero:
+//! In the record a [`Step`] is maps of keys, so that a program can read the steps of methods that
+//! it does not know. In the program it is a struct: [`steps!`](crate::steps!) makes one of a table,
+//! with its [`StepTable`], which stores it and reads it back, and the rows from which documents are
+//! made. A key that is misspelled is a field that does not exist, and a value that was not measured
+//! is `None`, never zero:
 //!
 //! ```
 //! use trimbench_results::{Step, StepLacks, steps};
@@ -60,7 +60,7 @@ pub use deletion::{DeletionDiscardsStep, DeletionStep, DeviceDiscardsStep};
 pub use percentiles::PercentilesStep;
 
 /// Where a value of a step stands in the record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StepPlace {
     /// Among what was set.
     Set,

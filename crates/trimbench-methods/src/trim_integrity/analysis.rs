@@ -31,8 +31,8 @@ pub(super) fn code(promise: TrimPromise) -> u64 {
     CODES.iter().position(|known| *known == promise).unwrap_or(0) as u64
 }
 
-/// The figures of all steps together. A step of a damaged record that lacks the count of a harm does
-/// not count: it could not say that nothing was lost.
+/// The figures of all steps together. A step of a damaged record that lacks the count of a harm
+/// does not count: it could not say that nothing was lost.
 pub fn analyse(steps: &[Step]) -> Vec<Figure> {
     let cases = steps.iter().filter_map(StepOf::read);
     let says = |case: &CaseOf<'_>, harm| case.blocks.harm.blocks(harm).is_some();
