@@ -10,13 +10,13 @@ use std::process::{Command, Stdio};
 
 use tests::Need::{Filesystem, Loop, Program, Root};
 use tests::{LoopFilesystem, requires, run};
+use trimbench_claim::inspect::environment;
 use trimbench_core::{
     Bytes, Caveat, Completion, DeviceStatistics, Errno, FileCommand, FileId, ForceDiscards,
     Instant, Medium, Nanos, Status, Support, Tag, Target as _,
 };
 use trimbench_linux::{
     DRAIN_RULES, DirectoryOptions, DirectoryTarget, DiscardObstacle, FilesystemDrain, MountDiscard,
-    environment,
 };
 
 /// The file that is deleted.

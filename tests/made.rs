@@ -11,14 +11,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 use tests::Need::{self, Filesystem, Loop, Program, Root};
 use tests::{LoopDevice, requires, run, scratch};
+use trimbench_claim::mounts::mount_of;
+use trimbench_claim::{Consent, Inspection};
 use trimbench_core::{
     Bytes, Completion, DiscardMode, FileCommand, FileId, FilesystemSpec, Instant, Interrupt,
     ProvisionError, Provisioner as _, Status, Support, Tag, Target,
 };
-use trimbench_linux::{
-    CacheControl, Consent, FilesystemKind, Inspection, MakeError, MakeOptions, MkfsProvisioner,
-    mount_of,
-};
+use trimbench_linux::{CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner};
 
 const EXT4: [Need; 4] = [Root, Loop, Program("mkfs.ext4"), Filesystem("ext4")];
 /// What a test has beside that which hides something of the system from itself.

@@ -7,8 +7,8 @@ use std::path::Path;
 use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
 use tests::requires;
 use tests::write_log::{LoggedDisk, Unflushed};
+use trimbench_claim::{Durability, OutputDirectory, Replaces};
 use trimbench_core::rng::Rng;
-use trimbench_linux::{Durability, OutputDirectory, Replaces};
 
 /// Versions of the file that is written.
 const VERSIONS: usize = 7;

@@ -10,7 +10,7 @@ use tests::Need::{Filesystem, Fuse, Loop, Program, RamDisk, Root};
 use tests::obstacles::{ATTEMPTS, Attempt, Scene};
 use tests::slow_disk::{SlowDisk, SlowImage};
 use tests::{requires, run};
-use trimbench_linux::{Claim, ClaimError, Consent, Inspection};
+use trimbench_claim::{Claim, ClaimError, Consent, Inspection};
 
 /// What is written as proof that a claim permits it.
 const BLOCK: usize = 4096;
@@ -106,7 +106,7 @@ fn every_kind_of_refusal_stands_in_the_reference_and_every_row_expects_one_of_th
             assert!(page.contains(&format!("| `{refusal}` |")), "{refusal} of {}", row.name);
         }
     }
-    let code = include_str!("../crates/trimbench-linux/src/claim/refusal.rs");
+    let code = include_str!("../crates/trimbench-claim/src/claim/refusal.rs");
     let code = code.split("const fn id(").nth(1).and_then(|rest| rest.split("fn hint").next());
     let ids = code.expect("the function is there").lines();
     let ids: Vec<&str> = ids.filter_map(|line| line.split("=> \"").nth(1)).collect();

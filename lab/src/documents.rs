@@ -22,6 +22,7 @@ mod ledger;
 mod methods;
 mod parts;
 mod reviews;
+mod steps;
 
 /// A document and what writes it.
 #[derive(Clone, Copy, Debug)]
@@ -33,10 +34,11 @@ pub(crate) struct Generated {
 }
 
 /// Every generated document.
-pub(crate) const GENERATED: [Generated; 3] = [
+pub(crate) const GENERATED: [Generated; 4] = [
     Generated { path: "docs/reference/exit-codes.md", text: exit_codes },
     Generated { path: "docs/reference/profile-keys.md", text: profile_keys },
     Generated { path: "docs/reference/drain-rules.md", text: drain_rules },
+    Generated { path: "docs/reference/steps.md", text: steps::page },
 ];
 
 /// Writes the generated documents or, with `check`, compares them; whether they are (now) right.

@@ -57,6 +57,7 @@ pub(crate) const EMULATED: &[&str] = &[
 /// What measures on real targets.
 pub(crate) const REAL: &[&str] = &[
     "crates/trimbench-core",
+    "crates/trimbench-claim",
     "crates/trimbench-engine",
     "crates/trimbench-linux",
     "crates/trimbench-methods",

@@ -20,10 +20,11 @@ pub(crate) const SUBJECT: Subject = Subject {
 /// What protects everything that was not named: claim and guard, filesystems that are made and
 /// mounted, the identity of devices, and the module that writes every file.
 const GUARDS: &[&str] = &[
-    "crates/trimbench-linux/src/claim",
+    "crates/trimbench-claim/src/claim",
+    "crates/trimbench-claim/src/ioctl/identity",
+    "crates/trimbench-claim/src/loop_device",
+    "crates/trimbench-claim/src/opening",
+    "crates/trimbench-claim/src/output",
+    "crates/trimbench-claim/src/program",
     "crates/trimbench-linux/src/mkfs",
-    "crates/trimbench-linux/src/opening",
-    "crates/trimbench-linux/src/ioctl/identity",
-    "crates/trimbench-linux/src/output",
-    "crates/trimbench-linux/src/program",
 ];

@@ -13,7 +13,7 @@ use trimbench_engine::MethodDefinition as _;
 use trimbench_engine::{KeepFailed, Monitor, Slots, Stage};
 use trimbench_engine::{Preset, SessionContext};
 use trimbench_fs::{FileSystem, FsConfig};
-use trimbench_methods::postmark::{Postmark, metrics};
+use trimbench_methods::postmark::{METRICS, Postmark, PostmarkStep};
 use trimbench_results::Step;
 use trimbench_ssd::{PreconditionStep, SsdConfig};
 use trimbench_trace::NoTraces;
@@ -97,24 +97,23 @@ pub(super) fn play<M: Model<Command = BlockCommand>>(
     };
     let found = trimbench_engine::run(&method, Opened::Directory(&mut target), context)?;
     let step = found.steps.first().context("one repetition was measured")?;
-    let metric = |key: &str| {
-        let value = step.metrics.get(key).copied();
-        value.with_context(|| format!("`{key}` was not measured"))
-    };
+    let step: PostmarkStep = step.read()?;
+    let phases = step.phases;
     let durations = Durations {
-        creation: metric("creation_s")?,
-        transactions: metric("transactions_s")?,
-        deletion: metric("deletion_s")?,
+        creation: phases.creation_s,
+        transactions: phases.transactions_s,
+        deletion: phases.deletion_s,
     };
+    let metrics: Option<Vec<f64>> = METRICS.iter().map(|metric| (metric.value)(&step)).collect();
     let run = ColumnRun {
         vendor: vendor.to_owned(),
         column,
         repetition,
         durations,
-        metrics: metrics(&method.forecast.counts, &durations.times()).to_vec(),
-        after: metric("sync_s")? + metric("drain_s")?,
+        metrics: metrics.context("a phase took no time")?,
+        after: step.sync_s + step.drain_s,
     };
-    let deleted_alone = metric("deleted_alone_count")?;
+    let deleted_alone = phases.deleted_alone_count as f64;
     Ok(Played { run, deleted_alone, device: target.into_model().into_device() })
 }
 

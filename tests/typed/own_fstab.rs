@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tests::{LoopDevice, is_mounted, run, scratch, unmount};
-use trimbench_linux::environment;
+use trimbench_claim::inspect::environment;
 use trimbench_results::advice::{LineToType, Place};
 use trimbench_results::{PlannedSession, Session};
 

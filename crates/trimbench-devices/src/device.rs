@@ -4,10 +4,11 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::rc::Rc;
 
+use trimbench_claim::{Consent, Inspection};
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Drive as _, Support, Target as _};
 use trimbench_linux::passthrough::{DrivePurger, NoPurge, PurgeChoice};
-use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Consent, Inspection, Purger};
+use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Purger};
 
 use crate::description::Description;
 use crate::error::{Problem, TargetError};

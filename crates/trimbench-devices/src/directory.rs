@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use trimbench_claim::inspect::environment;
+use trimbench_claim::mounts::mount_of;
+use trimbench_claim::room::PromisedRoom;
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Support, Target as _};
-use trimbench_linux::{
-    DirectoryOptions, DirectoryTarget, MemoryLimit, PromisedRoom, environment, mount_of,
-};
+use trimbench_linux::{DirectoryOptions, DirectoryTarget, MemoryLimit};
 
 use crate::description::Description;
 use crate::error::{Problem, TargetError};
@@ -49,7 +50,7 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
         environment,
         notes,
         read_environment: Box::new(move || {
-            trimbench_linux::environment(&parent).unwrap_or_default()
+            trimbench_claim::inspect::environment(&parent).unwrap_or_default()
         }),
         limit,
         ..OpenTarget::new(Kind::Directory(target), description)

@@ -61,7 +61,7 @@ pub(crate) enum Problem {
     )]
     Cached { files: Bytes, available: Bytes, needed: Bytes, reason: String },
     #[error(transparent)]
-    Claim(#[from] trimbench_linux::ClaimError),
+    Claim(#[from] trimbench_claim::ClaimError),
     #[error("`{}`: {error}", path.display())]
     Block { path: PathBuf, error: trimbench_linux::BlockError },
     #[error("cannot purge by `{means}`: {reason}")]
@@ -78,9 +78,9 @@ pub(crate) enum Problem {
     #[error(transparent)]
     Directory(#[from] trimbench_linux::DirectoryError),
     #[error(transparent)]
-    Mount(#[from] trimbench_linux::MountError),
+    Mount(#[from] trimbench_claim::mounts::MountError),
     #[error(transparent)]
-    Scratch(#[from] trimbench_linux::ScratchError),
+    Scratch(#[from] trimbench_claim::ScratchError),
     #[error("`{below}` is no directory in which a scratch image could be made")]
     NoDirectoryBelow { below: String },
 }

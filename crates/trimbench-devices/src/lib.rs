@@ -30,5 +30,5 @@ pub use options::EMULATED;
 pub use real::RealSpec;
 pub use scratch::ScratchSpec;
 pub use spec::{TargetSpec, target_prefixes};
-pub use trimbench_linux::Consent;
+pub use trimbench_claim::Consent;
 pub use trimbench_linux::passthrough::PurgeChoice;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use trimbench_claim::{Consent, Guard, ScratchGuard};
 use trimbench_core::{Bytes, Capabilities, Drives, Interrupt, Opened, Provisioner, Target as _};
-use trimbench_linux::{BlockTarget, Consent, DirectoryTarget, Guard, MemoryLimit, ScratchGuard};
+use trimbench_linux::{BlockTarget, DirectoryTarget, MemoryLimit};
 
 use crate::PurgeChoice;
 use crate::description::Description;

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use trimbench_claim::Inspection;
 use trimbench_core::settings::{
     FromSettings as _, IfUnset, SettingError, Values, one_of, optional, parsed, within,
 };
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Caveat, DrainRule, settings};
 use trimbench_linux::{
-    CacheControl, FilesystemKind, Inspection, MakeError, MakeOptions, MkfsProvisioner,
-    MountDiscard, drain_rule,
+    CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner, MountDiscard, drain_rule,
 };
 
 use crate::description::Description;

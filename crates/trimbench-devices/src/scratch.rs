@@ -7,10 +7,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use trimbench_claim::ScratchImage;
+use trimbench_claim::inspect::environment;
 use trimbench_core::settings::{FromSettings as _, IfUnset, optional, within};
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Drive as _, settings};
-use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, ScratchImage, environment};
+use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget};
 
 use crate::description::Description;
 use crate::device::discard_words;

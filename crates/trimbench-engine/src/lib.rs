@@ -39,13 +39,15 @@ pub use churn::{Churn, ChurnFiles};
 pub use device_runner::{DeviceRunner, Shape, unobserved};
 pub use drain::{Discards, SCRATCH_LENGTH, Scratch};
 pub use method::{
-    ASSUMED_RATE, Demand, DiscardWaits, Findings, KeepFailed, Method, MethodDefinition,
-    MethodError, MethodInfo, MethodResult, MethodSession, Monitor, NEEDS_A_DEVICE,
-    NEEDS_A_DIRECTORY, Preset, ResolvedMethod, SessionContext, Stage, check_fit, is_virtual,
-    read_method, run,
+    ASSUMED_RATE, Demand, DiscardWaits, Findings, KeepFailed, LiveFigures, Method,
+    MethodDefinition, MethodError, MethodInfo, MethodResult, MethodSession, Monitor,
+    NEEDS_A_DEVICE, NEEDS_A_DIRECTORY, Preset, ResolvedMethod, SessionContext, Stage, StepKinds,
+    TwinUse, check_fit, is_virtual, read_method, run,
 };
 pub use other_load::{NOTICED, OtherLoad, is_spoiled_by_others};
+pub use own_pauses::OwnPauseStep;
 pub use pattern::{Pattern, Zones};
+pub use phase::live as live_of_phase;
 pub use phase::{
     LatencySummary, Phase, PhaseLatencyStep, PhaseRunner, PhaseStep, Planned, WearStep,
 };

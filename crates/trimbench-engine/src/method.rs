@@ -9,7 +9,7 @@ use std::fmt;
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings, PRESETS, Setting, SettingError, Values};
 use trimbench_core::{Bytes, Capabilities, Caveat, Clock, DrainRule, Nanos, Opened, Target};
-use trimbench_results::{Chart, Figure, LabelledSession, Metric, Step};
+use trimbench_results::{Chart, Figure, LabelledSession, Metric, Step, StepRow};
 use trimbench_trace::Traces;
 
 pub use error::MethodError;
@@ -61,9 +61,46 @@ pub struct MethodInfo {
     pub read: fn(&Values) -> Result<Box<dyn Method>, SettingError>,
     /// Its page, in Markdown.
     pub page: &'static str,
+    /// What its steps hold.
+    pub steps: fn() -> StepKinds,
+    /// What one of its steps says of the session while it goes on.
+    pub live: fn(&Step) -> LiveFigures,
+    /// Seconds that the emulation of a session takes per GB that it writes at most, with the preset
+    /// `quick`: the mean of the generic SATA and NVMe TLC drives, on 2 cores that had nothing else
+    /// to do. Only the ratios between methods matter once a session has ended.
+    pub emulation_s_per_gb: f64,
+    /// Whether a twin of the drive can repeat its sessions.
+    pub twin: TwinUse,
     /// The charts of all its sessions in a report. Pure; a record that lacks something gives charts
     /// without it, or empty ones, which the report leaves out.
     pub charts: fn(&[LabelledSession<'_>]) -> Vec<Chart>,
+}
+
+/// Kinds of steps, separated by commas where they hold the same (words in capitals stand for
+/// names), and the rows of their tables.
+pub type StepKinds = Vec<(&'static str, Vec<StepRow>)>;
+
+/// What a step says of the session while it goes on: each a value and its unit, where it has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LiveFigures {
+    /// What was done in a second.
+    pub throughput: Option<(f64, &'static str)>,
+    /// The longest that something took.
+    pub latency: Option<(f64, &'static str)>,
+    /// What the headline will be made of, behind its name.
+    pub headline: Option<(&'static str, f64, &'static str)>,
+}
+
+/// Whether an emulated drive can do what a method did to a real one, so that its figures are fitted
+/// to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TwinUse {
+    /// It does the same to the whole of a drive of any capacity.
+    AnyCapacity,
+    /// It works with sizes of its own, which are another share of a drive of another capacity.
+    SameCapacity,
+    /// It finds faults, or compares systems: nothing to fit to.
+    Never,
 }
 
 /// A method with its options as a struct.

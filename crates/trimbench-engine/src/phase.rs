@@ -15,6 +15,7 @@ use trimbench_results::{LatencyHistogram, Step, steps};
 use crate::area::DeviceArea;
 use crate::device_runner::{DeviceRunner, unobserved};
 use crate::method::ASSUMED_RATE;
+use crate::method::LiveFigures;
 use crate::method::MethodError;
 use crate::method::session::{MethodSession, Stage};
 use crate::other_load::OtherLoad;
@@ -198,6 +199,18 @@ impl Phase {
             _ => (&self.latencies, Some(self.trims.summary())),
         };
         PhaseLatencyStep { latency: latency.summary(), trim_latency }
+    }
+}
+
+/// What a step with a phase says of the session while it goes on.
+pub fn live(step: &Step) -> LiveFigures {
+    let phase = step.read::<PhaseStep>().ok();
+    let latency = step.read::<PhaseLatencyStep>().ok().map(|it| (it.latency.ns_max as f64, "ns"));
+    let wear = phase.and_then(|it| it.wear).map(|it| it.write_amplification_ratio);
+    LiveFigures {
+        throughput: phase.and_then(|it| it.throughput_mb_per_s).map(|rate| (rate, "MB/s")),
+        latency,
+        headline: wear.map(|ratio| ("write amplification", ratio, "")),
     }
 }
 

@@ -8,11 +8,11 @@
 use nalgebra::{DMatrix, DVector};
 use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, Nanos};
-use trimbench_engine::MethodInfo;
+use trimbench_engine::{MethodInfo, TwinUse};
 
 use crate::error::FitError;
 use crate::linear::covariance;
-use crate::observed::{FigureName, Observed, TwinSession, is_fit_by_name, is_fit_method};
+use crate::observed::{FigureName, Observed, TwinSession, is_fit_by_name};
 use crate::parameter::coordinate_at;
 use crate::search::{FIRST_SCATTER, Loss, Search, latin};
 use crate::twin::{Outside, Twin};
@@ -55,7 +55,7 @@ pub struct MethodChoice {
 impl Candidate {
     /// Whether figures of this method are fitted to at all.
     pub fn is_of_use(method: &MethodInfo) -> bool {
-        is_fit_method(method.id)
+        method.twin != TwinUse::Never
     }
 }
 

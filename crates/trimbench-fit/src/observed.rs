@@ -5,7 +5,7 @@ use std::fmt;
 
 use trimbench_core::Bytes;
 use trimbench_core::nearest::{did_you_mean, nearest};
-use trimbench_engine::{MethodInfo, Preset};
+use trimbench_engine::{MethodInfo, Preset, TwinUse};
 use trimbench_methods::METHODS;
 use trimbench_results::{Figure, Metric, RunRecord, Session};
 
@@ -24,8 +24,6 @@ const UNFIT: [&str; 9] =
     ["max", "min", "p90", "p99", "p98", "rounds", "drift", "detection", "achieved"];
 /// A figure that differs by more than this between two runs drifts.
 const DRIFTS: f64 = 0.2;
-/// Methods that find faults, not speeds.
-const UNFIT_METHODS: [&str; 2] = ["trim-integrity", "kernels"];
 
 /// Between a step and its metric in the name of a figure, which has none else.
 pub(crate) const STEP: char = '.';
@@ -144,7 +142,7 @@ impl Observations {
         }
         let id = session.plan.method.as_str();
         let method = METHODS.iter().find(|method| method.id == id);
-        let method = method.filter(|method| is_fit_method(method.id));
+        let method = method.filter(|method| method.twin != TwinUse::Never);
         let Some(method) = method else { return Err("its figures are no speeds".to_owned()) };
         if method.version != session.method_version {
             return Err(format!(
@@ -244,11 +242,6 @@ pub(crate) fn is_fit_by_name(id: &str) -> bool {
     !id.split('-').any(|word| UNFIT.iter().any(|it| word.starts_with(it)))
 }
 
-/// Whether this method finds speeds.
-pub(crate) fn is_fit_method(id: &str) -> bool {
-    !UNFIT_METHODS.contains(&id)
-}
-
 /// The standard deviation of a figure's logarithm, by its interval.
 fn deviation(figure: &Figure) -> f64 {
     let Some(interval) = figure.interval.filter(|interval| interval.low > 0.0) else { return 0.0 };
@@ -277,7 +270,7 @@ impl TwinSession {
         mut options: BTreeMap<String, String>,
         scaling: TwinScaling,
     ) -> Result<Self, String> {
-        scaling.scale(method.id, &mut options)?;
+        scaling.scale(method, &mut options)?;
         Ok(Self { is_scaled: scaling.is_scaled(), ..Self::on_drive(method, options) })
     }
 

@@ -25,14 +25,14 @@ mod pool;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use trimbench_claim::inspect::is_physical;
+use trimbench_claim::random;
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Caveat, Completion, DeviceStatistics, Errno, Instant, Lba,
     LbaRange, Nanos, Rejected, Status, Support, Tag, Target,
 };
 
 use crate::clock::{MonotonicClock, exact_timers, pause};
-use crate::inspect::is_physical;
-use crate::random::random;
 use crate::ring::Wait;
 use crate::ring::fixed::{FixedRing, Work};
 use crate::statistics::StatisticsSource;

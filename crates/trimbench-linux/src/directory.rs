@@ -35,6 +35,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{AtFlags, Mode, OFlags, StatVfs, StatVfsMountFlags};
+use trimbench_claim::inspect::{direct_io_alignment, is_physical_ssd};
+use trimbench_claim::mounts::{Mount, mount_of};
+use trimbench_claim::room::{PromisedRoom, RoomPromise, free_and_reserve};
+use trimbench_claim::sysfs::{BlockDevice, devices_of, masked_device};
+use trimbench_claim::{errno_of, random};
 use trimbench_core::{
     BlockRequest, Bytes, Capabilities, Caveat, Clock, Completion, DeviceStatistics, Errno,
     FileCommand, FileId, Instant, Medium, Nanos, Rejected, Status, Tag, Target,
@@ -42,15 +47,9 @@ use trimbench_core::{
 
 use crate::clock::{MonotonicClock, exact_timers};
 use crate::drain::drain_rule;
-use crate::errno::errno_of;
-use crate::inspect::{direct_io_alignment, is_physical_ssd};
 use crate::ioctl;
-use crate::mounts::{Mount, mount_of};
-use crate::random::random;
-use crate::room::{Promise, PromisedRoom, free_and_reserve};
 use crate::size_classes::Direction;
 use crate::statistics::StatisticsSource;
-use crate::sysfs::{BlockDevice, devices_of, masked_device};
 use crate::tracepoints::{Tracer, TracingError};
 use crate::workers::Workers;
 
@@ -103,7 +102,7 @@ pub struct DirectoryTarget {
     workplace: Arc<Workplace>,
     workspace: Workspace,
     /// Given back when the files are gone.
-    _promise: Promise,
+    _promise: RoomPromise,
     promised: PromisedRoom,
     clock: MonotonicClock,
     capabilities: Capabilities,
@@ -141,7 +140,7 @@ impl DirectoryTarget {
     pub fn open(parent: &Path, options: DirectoryOptions) -> Result<Self, DirectoryError> {
         let mount = examine(parent)?;
         let cleaned = clean(parent, &mount)?;
-        let promise = Promise::new(mount.device, options.room)
+        let promise = RoomPromise::new(mount.device, options.room)
             .map_err(kernel("announce the room that is needed"))?;
         let promised = promise.of_others().map_err(kernel("see the room that other runs need"))?;
         let medium = room(parent, promised.respected)?;

@@ -6,9 +6,8 @@
 
 use std::path::Path;
 
+use trimbench_claim::mounts::{Mount, mount_of};
 use trimbench_core::{DrainRule, ForceDiscards, Nanos};
-
-use crate::mounts::{Mount, mount_of};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
-//! The ioctls that no crate wraps: FITRIM, FIEMAP, a filesystem's UUID, XFS's wait for deferred
-//! inactivation, what the block layer does with a range, who a device is, and the passthrough of
-//! commands to drives ([`nvme_command`], [`scsi_command`]); and one signal that must not end the
-//! program.
+//! The ioctls of what is measured that no crate wraps: FITRIM, FIEMAP, XFS's wait for deferred
+//! inactivation, what the block layer does with a range, and the passthrough of commands to drives
+//! ([`nvme_command`], [`scsi_command`]); and one signal that must not end the program. Those of the
+//! safety gate are `trimbench-claim`'s.
 //!
 //! Numbers and layouts are kernel ABI: `include/uapi/linux/fs.h`, `fiemap.h` and
 //! `fs/xfs/libxfs/xfs_fs.h`. Each structure is passed by pointer and written by the kernel within
@@ -10,17 +10,13 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use trimbench_claim::last_errno;
 use trimbench_core::Errno;
 
-mod identity;
 mod passthrough;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use identity::{
-    LoopStatus, attach_loop, disk_sequence, free_loop, is_open_elsewhere, is_read_only, lock_whole,
-    loop_status,
-};
 pub(crate) use passthrough::{
     Data, NvmeCommand, ScsiOutcome, nvme_command, nvme_namespace, scsi_command,
 };
@@ -33,8 +29,6 @@ const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
 const XFS_IOC_FREE_EOFBLOCKS: libc::c_ulong = 0x8080_583A;
 /// `_IO(0x12, 119)`: what it names has two words, first byte and length.
 const BLKDISCARD: libc::c_ulong = 0x1277;
-/// `_IOR(0x15, 0, struct fsuuid2)`.
-const FS_IOC_GETFSUUID: libc::c_ulong = 0x8011_1500;
 /// Only inodes of at least `min_file_size`.
 const XFS_EOF_FLAGS_MINFILESIZE: u32 = 1 << 4;
 
@@ -67,13 +61,6 @@ struct XfsEofBlocks {
     padding: u32,
     min_file_size: u64,
     reserved: [u64; 12],
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct FsUuid {
-    length: u8,
-    uuid: [u8; 16],
 }
 
 /// Has a write beyond the limit of a file's size (`ulimit -f`) end with `EFBIG`: the default signal
@@ -111,19 +98,6 @@ pub(crate) fn xfs_wait_for_inactivation(directory: BorrowedFd<'_>) -> Result<(),
         ..XfsEofBlocks::default()
     };
     call(directory, XFS_IOC_FREE_EOFBLOCKS, &mut request)
-}
-
-/// The UUID of the filesystem that a file is on; `None` if it is not one of 16 bytes. Linux 6.9 or
-/// later.
-pub(crate) fn filesystem_uuid(file: BorrowedFd<'_>) -> Result<Option<[u8; 16]>, Errno> {
-    let mut answer = FsUuid::default();
-    call(file, FS_IOC_GETFSUUID, &mut answer)?;
-    Ok((answer.length == 16).then_some(answer.uuid))
-}
-
-/// The error number of the last call of this thread.
-fn last_errno() -> Errno {
-    Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
 }
 
 fn call<T>(file: BorrowedFd<'_>, number: libc::c_ulong, argument: &mut T) -> Result<(), Errno> {

@@ -14,16 +14,15 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
+use trimbench_claim::mounts::mount_of;
+use trimbench_claim::sysfs::{BlockDevice, devices_of};
+use trimbench_claim::{opening, random};
 use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, DevicesUse, Interrupt, LoadSeen, Nanos, ReadTimes};
 
 use crate::clock::{MonotonicClock, exact_timers, pause};
-use crate::mounts::mount_of;
-use crate::opening;
 use crate::pauses::ProcessorWaits;
-use crate::random::random;
 use crate::statistics::StatisticsSource;
-use crate::sysfs::{BlockDevice, devices_of};
 
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@
 
 use std::path::PathBuf;
 
+use trimbench_claim::{ClaimError, Consent, Guard, Inspection, attach_loop_device};
 use trimbench_core::reason;
 use trimbench_core::settings::Named as _;
 use trimbench_core::{
@@ -20,12 +21,10 @@ use trimbench_core::{
     Medium, Nanos, ProvisionError, Provisioner, Support,
 };
 
-use crate::claim::{ClaimError, Consent, Guard, Inspection};
 use crate::clock::MonotonicClock;
 use crate::directory::{DirectoryOptions, DirectoryTarget};
 
 mod device;
-mod loop_device;
 mod memory_limit;
 mod mount_point;
 mod programs;
@@ -153,7 +152,8 @@ impl MkfsProvisioner {
         };
         let (device, image) = if inspection.is_image() {
             let (file, guard) = claim.into_parts();
-            (loop_device::attach(&file), Some(guard))
+            let attached = attach_loop_device(&file);
+            (attached.and_then(|(file, node)| HeldDevice::new(file, node)), Some(guard))
         } else {
             // Each making claims it again: mkfs and mount want it for themselves.
             (claim.share().and_then(|file| HeldDevice::new(file, inspection.path().into())), None)

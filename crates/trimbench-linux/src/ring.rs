@@ -14,10 +14,9 @@ use std::sync::Arc;
 use io_uring::squeue;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
+use trimbench_claim::errno_of;
 use trimbench_core::units::narrow;
 use trimbench_core::{Errno, Nanos};
-
-use crate::errno::errno_of;
 
 /// Marks the completion of the read on the bell.
 const BELL: u64 = u64::MAX;

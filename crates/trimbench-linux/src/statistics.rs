@@ -10,11 +10,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
+use trimbench_claim::mounts::Mount;
+use trimbench_claim::sysfs::{BlockDevice, attribute, btrfs_folder, devices_of};
 use trimbench_core::contract::ClassStatistics;
 use trimbench_core::{Bytes, DeviceStatistics, Nanos};
-
-use crate::mounts::Mount;
-use crate::sysfs::{BlockDevice, attribute, btrfs_folder, devices_of};
 
 #[cfg(test)]
 mod tests;

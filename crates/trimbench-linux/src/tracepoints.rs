@@ -17,11 +17,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use trimbench_claim::errno_of;
+use trimbench_claim::sysfs::BlockDevice;
 use trimbench_core::{BlockRequest, Errno};
 
 use crate::clock::MonotonicClock;
-use crate::errno::errno_of;
-use crate::sysfs::BlockDevice;
 
 mod events;
 mod instance;

@@ -32,7 +32,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, DiscardWaits, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, check_fit, read_method,
+    MethodSession, TwinUse, check_fit, read_method,
 };
 
 impl MethodDefinition for DeleteStall {
@@ -45,6 +45,10 @@ impl MethodDefinition for DeleteStall {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/delete-stall.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.012,
+        twin: TwinUse::SameCapacity,
         charts: charts::charts,
     };
 }

@@ -32,7 +32,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, DiscardWaits, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
+    MethodSession, NEEDS_A_DIRECTORY, TwinUse, check_fit, read_method,
 };
 
 impl MethodDefinition for DeleteStorm {
@@ -46,6 +46,10 @@ impl MethodDefinition for DeleteStorm {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/delete-storm.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.022,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

@@ -16,6 +16,7 @@ mod tests;
 pub use analysis::analyse;
 pub use options::IdleTrim;
 pub use session::{IdleTrimPlan, Round, Way};
+pub use steps::{IdleRoundStep, TimedTrimStep};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;
@@ -24,7 +25,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
-    read_method,
+    TwinUse, read_method,
 };
 
 /// What a target is assumed to discard in estimates, bytes a second.
@@ -42,6 +43,10 @@ impl MethodDefinition for IdleTrim {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/idle-trim.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.0035,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

@@ -26,7 +26,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
-    read_method, settings,
+    TwinUse, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -42,6 +42,10 @@ impl MethodDefinition for LatencyUnderLoad {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/latency-under-load.md"),
+        steps: steps::tables,
+        live: trimbench_engine::live_of_phase,
+        emulation_s_per_gb: 0.04,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

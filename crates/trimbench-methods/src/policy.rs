@@ -24,7 +24,8 @@ use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Opened, Support}
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, TwinUse,
+    read_method,
 };
 
 /// What it says of every target but one.
@@ -41,6 +42,10 @@ impl MethodDefinition for PolicyLab {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/policy.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.0087,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

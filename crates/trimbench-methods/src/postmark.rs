@@ -36,7 +36,7 @@ use trimbench_results::{Metric, Step};
 use generator::{NUMBER_MAX, SIZE_MAX};
 use trimbench_engine::{
     Demand, DiscardWaits, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, NEEDS_A_DIRECTORY, check_fit, read_method,
+    MethodSession, NEEDS_A_DIRECTORY, TwinUse, check_fit, read_method,
 };
 
 /// What an operation is assumed to take beside its data, in estimates.
@@ -52,6 +52,10 @@ impl MethodDefinition for Postmark {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/postmark.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.43,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

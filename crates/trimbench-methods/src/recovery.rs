@@ -25,7 +25,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
-    NEEDS_A_DIRECTORY, read_method, settings,
+    NEEDS_A_DIRECTORY, TwinUse, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -46,6 +46,10 @@ impl MethodDefinition for Recovery {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/recovery.md"),
+        steps: steps::tables,
+        live: trimbench_engine::live_of_phase,
+        emulation_s_per_gb: 0.0103,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

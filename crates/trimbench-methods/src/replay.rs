@@ -36,7 +36,7 @@ use trimbench_trace::generate::{Master, SPACE_MIN};
 
 use survey::Survey;
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, TwinUse,
     read_method, settings,
 };
 
@@ -50,6 +50,10 @@ impl MethodDefinition for Replay {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/replay.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.0083,
+        twin: TwinUse::SameCapacity,
         charts: charts::charts,
     };
 }

@@ -27,7 +27,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
-    read_method, settings,
+    TwinUse, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -43,6 +43,10 @@ impl MethodDefinition for Settle {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/settle.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.0075,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

@@ -25,7 +25,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Pattern,
-    Shape, read_method, settings,
+    Shape, TwinUse, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -41,6 +41,10 @@ impl MethodDefinition for SteadyState {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/steady-state.md"),
+        steps: steps::tables,
+        live: trimbench_engine::live_of_phase,
+        emulation_s_per_gb: 0.009,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

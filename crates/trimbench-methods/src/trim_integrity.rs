@@ -28,7 +28,8 @@ use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, TwinUse,
+    read_method,
 };
 
 impl TrimIntegrity {
@@ -61,6 +62,10 @@ impl MethodDefinition for TrimIntegrity {
         named_limits: &[],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/trim-integrity.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.08,
+        twin: TwinUse::Never,
         charts: charts::charts,
     };
 }

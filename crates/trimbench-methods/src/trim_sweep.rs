@@ -29,7 +29,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
-    read_method,
+    TwinUse, read_method,
 };
 
 /// The only published limits \[HLK\]: every TRIM within 500 ms and, while TRIMs run, every read and
@@ -49,6 +49,10 @@ impl MethodDefinition for TrimSweep {
         named_limits: &[("hlk", HLK)],
         read: read_method::<Self>,
         page: include_str!("../../../docs/methods/trim-sweep.md"),
+        steps: steps::tables,
+        live: steps::live,
+        emulation_s_per_gb: 0.005,
+        twin: TwinUse::AnyCapacity,
         charts: charts::charts,
     };
 }

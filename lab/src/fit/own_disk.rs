@@ -24,6 +24,7 @@ pub(crate) const ENTRY: Entry = Entry {
     sources: &[
         "crates/trimbench-core",
         "crates/trimbench-ssd",
+        "crates/trimbench-claim",
         "crates/trimbench-engine",
         "crates/trimbench-linux",
         "crates/trimbench-methods",

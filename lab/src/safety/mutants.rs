@@ -38,10 +38,10 @@ const SHARDS: [(usize, usize); 2] = [(80, 1), (12, 12)];
 const UNTRIED: &[&str] = &["--baseline=skip", "--timeout=900"];
 /// The least share of mutants that a test notices, %.
 const KILLED: f64 = 98.0;
-/// The crate that holds all of the code.
-const PACKAGE: &str = "trimbench-linux";
-/// Its unit tests.
-const OWN_TESTS: &[&str] = &["--test-package=trimbench-linux", "--cargo-arg=--lib"];
+/// The crates that hold all of the code.
+const PACKAGES: &str = "trimbench-claim,trimbench-linux";
+/// The unit tests of the crate that a mutant is in.
+const OWN_TESTS: &[&str] = &["--cargo-arg=--lib"];
 /// Tests of the gate, of filesystems that are made, of attacks, and of the command line; of the
 /// last not those of pages and models, which come through nothing of the code.
 const WIDE_TESTS: &[&str] = &[
@@ -186,7 +186,7 @@ impl Mutants<'_> {
         // In mounts of its own: what a killed test leaves mounted is gone with it.
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "--"]).arg(&self.tool);
-        command.args(["mutants", "--package", PACKAGE, "--in-place", "--no-times"]);
+        command.args(["mutants", "--package", PACKAGES, "--in-place", "--no-times"]);
         command.arg("--output").arg(&folder).args(chosen).args(tests);
         command.args(["--", "--"]).args(SKIPPED.iter().flat_map(|module| ["--skip", module]));
         command.envs(ENVIRONMENT).env("CARGO_TARGET_DIR", self.clone.target());

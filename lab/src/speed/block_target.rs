@@ -51,7 +51,12 @@ pub(super) const ENTRY: Entry = Entry {
     title: "Random writes of 4 KiB on a loop device: ours over fio's, with fio beside itself as \
             the control",
     needs: &[Need::Root, Need::Loop, Need::Program("fio")],
-    sources: &["crates/trimbench-core", "crates/trimbench-engine", "crates/trimbench-linux"],
+    sources: &[
+        "crates/trimbench-core",
+        "crates/trimbench-claim",
+        "crates/trimbench-engine",
+        "crates/trimbench-linux",
+    ],
     run,
 };
 

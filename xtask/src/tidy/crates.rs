@@ -7,16 +7,20 @@ use super::{Fault, File, SourceTree};
 /// Which of our crates a crate may use. Source: ARCHITECTURE.md; a new arrow is a design change.
 /// Arrows of tests (`dev-dependencies`, and optional ones of a feature `testing`) are free: a test
 /// may look sideways.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("trimbench-core", &[]),
     ("trimbench-ssd", &["trimbench-core"]),
     ("trimbench-policy", &["trimbench-core"]),
     ("trimbench-trace", &["trimbench-core"]),
     ("trimbench-results", &["trimbench-core"]),
-    ("trimbench-linux", &["trimbench-core"]),
+    ("trimbench-claim", &["trimbench-core"]),
+    ("trimbench-linux", &["trimbench-core", "trimbench-claim"]),
     ("trimbench-block", &["trimbench-core"]),
     ("trimbench-fs", &["trimbench-core", "trimbench-block", "trimbench-policy"]),
-    ("trimbench-attach", &["trimbench-core", "trimbench-ssd", "trimbench-linux"]),
+    (
+        "trimbench-attach",
+        &["trimbench-core", "trimbench-ssd", "trimbench-claim", "trimbench-linux"],
+    ),
     ("trimbench-engine", &["trimbench-core", "trimbench-results", "trimbench-trace"]),
     (
         "trimbench-methods",
@@ -31,6 +35,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "trimbench-block",
             "trimbench-fs",
             "trimbench-policy",
+            "trimbench-claim",
             "trimbench-linux",
             "trimbench-attach",
         ],
@@ -47,7 +52,21 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "trimbench-devices",
         ],
     ),
-    ("trimpace", &["trimbench-core", "trimbench-policy", "trimbench-linux"]),
+    (
+        "trimbench-app",
+        &[
+            "trimbench-core",
+            "trimbench-ssd",
+            "trimbench-results",
+            "trimbench-trace",
+            "trimbench-engine",
+            "trimbench-methods",
+            "trimbench-claim",
+            "trimbench-linux",
+            "trimbench-devices",
+        ],
+    ),
+    ("trimpace", &["trimbench-core", "trimbench-policy", "trimbench-claim", "trimbench-linux"]),
     ("trimbench-py", LIBRARIES),
 ];
 
@@ -62,11 +81,13 @@ const LIBRARIES: &[&str] = &[
     "trimbench-results",
     "trimbench-engine",
     "trimbench-methods",
+    "trimbench-claim",
     "trimbench-linux",
     "trimbench-attach",
     "trimbench-devices",
     "trimbench-report",
     "trimbench-fit",
+    "trimbench-app",
 ];
 
 /// Each crate uses only those of ours that the design lets it use.

@@ -8,9 +8,8 @@
 use std::collections::BTreeMap;
 
 use trimbench_core::Bytes;
+use trimbench_engine::{MethodInfo, TwinUse};
 
-/// Methods that work with sizes of their own.
-const OF_OWN_SIZE: [&str; 2] = ["delete-stall", "replay"];
 /// Figures that grow with the capacity, or are of a size that is chosen by it: the method, and what
 /// is a part of the figure's name.
 const GROWING: [(&str, &str); 6] = [
@@ -44,14 +43,14 @@ impl TwinScaling {
     }
 
     /// Whether a method does the same on both.
-    pub fn suits(self, method: &str) -> bool {
-        !self.is_scaled() || !OF_OWN_SIZE.contains(&method)
+    pub fn suits(self, method: &MethodInfo) -> bool {
+        !self.is_scaled() || method.twin != TwinUse::SameCapacity
     }
 
     /// Changes a session's options to those of the twin; the error says why it cannot do the same.
     pub(super) fn scale(
         self,
-        method: &str,
+        method: &MethodInfo,
         options: &mut BTreeMap<String, String>,
     ) -> Result<(), String> {
         let Self { drive, twin } = self;
@@ -82,6 +81,8 @@ pub(super) fn grows(method: &str, figure: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use trimbench_methods::METHODS;
+
     use super::*;
 
     #[test]
@@ -89,6 +90,7 @@ mod tests {
         let scale = |method: &str, span: &str, drive: u64| {
             let mut options = BTreeMap::from([(SPAN.to_owned(), span.to_owned())]);
             let scaling = TwinScaling { drive: Bytes::gib(drive), twin: Bytes::gib(1) };
+            let method = METHODS.iter().find(|known| known.id == method).unwrap();
             scaling.scale(method, &mut options).map(|()| options.remove(SPAN).unwrap())
         };
         let whole = Ok(ALL.to_owned());

@@ -1,13 +1,13 @@
 //! A block target as a drive: purge, contents and wear.
 
 use rustix::io::Errno as RawErrno;
+use trimbench_claim::errno_of;
 use trimbench_core::units::index;
 use trimbench_core::{
     BlockCommand, Blocks, Content, Drive, DriveError, Errno, Instant, Lba, LbaRange, PurgeMeans,
     Status, Support, Tag, Target as _, TrimPromise, Wear, stamp,
 };
 
-use crate::errno::errno_of;
 use crate::size_classes::{Direction, LARGEST};
 
 use super::BlockTarget;

@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FallocateFlags, FileType, OFlags, SeekFrom, StatxFlags};
 use rustix::io::ReadWriteFlags;
+use trimbench_claim::sysfs::{BlockDevice, numbers_of};
+use trimbench_claim::{errno_of, inspect};
 use trimbench_core::{
     BlockSize, Bytes, Capabilities, Clock, DrainRule, Errno, LbaRange, Medium, Support,
 };
 
-use crate::errno::errno_of;
-use crate::inspect;
 use crate::ioctl;
-use crate::sysfs::{BlockDevice, numbers_of};
 
 use super::BlockError;
 
@@ -161,7 +160,7 @@ impl BlockMedium {
         self.device.as_ref()?.attribute("loop/backing_file").map(PathBuf::from)
     }
 
-    /// The machine and the device, for the record of a run: as [`crate::environment`], with the
+    /// The machine and the device, for the record of a run: as [`inspect::environment`], with the
     /// device's own keys. Of an image: the filesystem that it lies on.
     pub fn environment(&self) -> BTreeMap<String, String> {
         if let Some(device) = &self.device {

@@ -1,10 +1,10 @@
 //! Whether discards of a filesystem's freed space reach a device that can act on them.
 
+use trimbench_claim::mounts::Mount;
+use trimbench_claim::sysfs::{BlockDevice, devices_of};
 use trimbench_core::{Bytes, Support};
 
 use crate::drain::MountDiscard;
-use crate::mounts::Mount;
-use crate::sysfs::{BlockDevice, devices_of};
 
 /// The way that a discard takes, from the mount to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

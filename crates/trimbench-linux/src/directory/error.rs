@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
+use trimbench_claim::mounts::MountError;
 use trimbench_core::{Bytes, Errno};
-
-use crate::mounts::MountError;
 
 /// Why a directory was refused, or could not be put back as it was, and what to do.
 #[derive(Debug, thiserror::Error)]

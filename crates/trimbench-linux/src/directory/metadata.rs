@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags};
+use trimbench_claim::errno_of;
 use trimbench_core::{Errno, FileCommand, Instant, Nanos, Status, Tag};
 
 use crate::clock::{MonotonicClock, pause};
-use crate::errno::errno_of;
 use crate::ioctl;
 use crate::workers::Workers;
 

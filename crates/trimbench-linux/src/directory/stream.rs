@@ -11,13 +11,12 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags};
+use trimbench_claim::errno_of;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Errno, Payload, Stream};
 
 use super::name::Name;
-
-use crate::errno::errno_of;
 
 #[cfg(test)]
 mod tests;

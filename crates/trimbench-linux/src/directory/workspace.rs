@@ -20,11 +20,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat};
+use trimbench_claim::{errno_of, opening, random};
 use trimbench_core::Errno;
-
-use crate::errno::errno_of;
-use crate::opening;
-use crate::random::random;
 
 use super::name::{is_directory_name, is_file_name};
 

@@ -7,10 +7,11 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use trimbench_claim::last_errno;
 use trimbench_core::units::narrow;
 use trimbench_core::{Errno, Nanos};
 
-use super::{call_for_value, last_errno};
+use super::call_for_value;
 
 /// `_IO('N', 0x40)`: returns the namespace's identifier.
 const NVME_IOCTL_ID: libc::c_ulong = 0x4E40;

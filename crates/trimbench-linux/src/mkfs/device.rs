@@ -14,13 +14,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise, fstat};
 use rustix::io::pread;
+use trimbench_claim::mounts::mount_of;
+use trimbench_claim::sysfs::{BlockDevice, devices_of, numbers_of};
+use trimbench_claim::{LoopStatus, disk_sequence, errno_of, loop_status};
 use trimbench_core::{Errno, ProvisionError};
 
 use super::{FilesystemKind, failed};
-use crate::errno::errno_of;
-use crate::ioctl::{LoopStatus, disk_sequence, loop_status};
-use crate::mounts::mount_of;
-use crate::sysfs::{BlockDevice, devices_of, numbers_of};
 
 #[cfg(test)]
 mod tests;

@@ -5,17 +5,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use trimbench_claim::mounts::{read_table, unescape};
+use trimbench_claim::registry::{self, RegistryKind, RegistryToken};
 use trimbench_core::{Bytes, Errno, ProvisionError, reason};
 
 use super::{failed, root_advice};
-use crate::mounts::read_table;
-use crate::registry::{self, Registered, Token};
 
 /// The process is in a group of its own until this is dropped.
 #[derive(Debug)]
 pub struct MemoryLimit {
     group: PathBuf,
-    token: Token,
+    token: RegistryToken,
     before: PathBuf,
 }
 
@@ -54,13 +54,13 @@ impl MemoryLimit {
             return Err(failed("make", reason, Some(advice)));
         };
         let Hierarchy { root, version, own } = &hierarchy;
-        registry::clean(Registered::Memory, root);
+        registry::clean(RegistryKind::Memory, root);
         if *version == Version::Two {
             let control = root.join("cgroup.subtree_control");
             fs::write(&control, "+memory")
                 .map_err(|error| wrong(&control.display().to_string(), &error))?;
         }
-        let token = Token::new(Registered::Memory).map_err(|errno| {
+        let token = RegistryToken::new(RegistryKind::Memory).map_err(|errno| {
             let error = io::Error::from_raw_os_error(errno.0);
             wrong(&registry::folder().display().to_string(), &error)
         })?;
@@ -106,7 +106,7 @@ impl Hierarchy {
                 let options = fields.nth(1).unwrap_or_default();
                 let has = option.is_none_or(|wanted| options.split(',').any(|one| one == wanted));
                 let point = of_mount.split(' ').nth(4)?;
-                (same && has).then(|| PathBuf::from(crate::mounts::unescape(point)))
+                (same && has).then(|| PathBuf::from(unescape(point)))
             })
         };
         let own = |matches: &dyn Fn(&str) -> bool| {

@@ -4,11 +4,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::mount::UnmountFlags;
+use trimbench_claim::errno_of;
+use trimbench_claim::mounts::{Mount, own_mounts};
 use trimbench_core::{Errno, Nanos};
 
 use crate::directory::{Workspace, clean_leftovers};
-use crate::errno::errno_of;
-use crate::mounts::{Mount, own_mounts};
 
 #[cfg(test)]
 mod tests;

@@ -6,11 +6,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use trimbench_claim::{program, program_path};
 use trimbench_core::{ProvisionError, reason};
 
 use super::device::{Uuid, carried};
 use super::{FilesystemKind, failed};
-use crate::program::{program, program_path};
 
 #[cfg(test)]
 mod tests;

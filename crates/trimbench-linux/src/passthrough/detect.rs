@@ -5,10 +5,10 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use rustix::fs::FileType;
+use trimbench_claim::inspect::{DeviceKind, kind_of};
+use trimbench_claim::sysfs::{BlockDevice, numbers_of};
 
 use super::error::NoPassthrough;
-use crate::inspect::{DeviceKind, kind_of};
-use crate::sysfs::{BlockDevice, numbers_of};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {

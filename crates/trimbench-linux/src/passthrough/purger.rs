@@ -4,11 +4,11 @@ use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::str::FromStr;
 
+use trimbench_claim::errno_of;
 use trimbench_core::{DriveError, PurgeMeans, TrimPromise, Wear};
 
 use super::purge::{PurgeOption, ReportedPurge};
 use crate::block::Purger;
-use crate::errno::errno_of;
 
 #[cfg(test)]
 mod tests;

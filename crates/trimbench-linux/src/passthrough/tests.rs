@@ -4,10 +4,11 @@ pub(super) mod script;
 
 use std::os::fd::AsFd;
 
+use trimbench_claim::inspect::DeviceKind;
+
 use super::detect::{Facts, Route, of_block_device};
 use super::error::NoPassthrough;
 use super::open;
-use crate::inspect::DeviceKind;
 
 fn facts(kind: DeviceKind) -> Facts {
     Facts {

@@ -1,3 +1,5 @@
+use trimbench_claim::mounts::mount_of;
+
 use super::*;
 
 /// Of a virtio disk, Linux 6.18.
@@ -31,7 +33,7 @@ fn older_kernels_are_told_by_their_missing_fields() {
 #[test]
 fn written_bytes_of_the_root_filesystem_are_counted() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let mount = crate::mount_of(folder.path()).unwrap();
+    let mount = mount_of(folder.path()).unwrap();
     if devices_of(&mount).is_empty() {
         eprintln!("SKIP: /var/tmp has no block device");
         return;

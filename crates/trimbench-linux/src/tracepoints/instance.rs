@@ -1,6 +1,6 @@
 //! A tracefs instance of our own: made, settings written, removed.
 //!
-//! Its name is a random token that was registered before ([`crate::registry`]), so that a later
+//! Its name is a random token that was registered before ([`registry`]), so that a later
 //! start removes leftovers, and nothing of anybody else. The instance of a killed process would
 //! continue recording at some cost until then. Therefore a small watcher, a shell in a process
 //! group of its own, waits for the end of a pipe that closes with this process, and removes the
@@ -18,11 +18,9 @@ use std::process::{Child, ChildStdin, Stdio};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
-
-use crate::errno::{errno_in, errno_of};
-use crate::program::program;
-use crate::registry::{self, Registered, Token};
-use crate::sysfs::names_in;
+use trimbench_claim::registry::{self, RegistryKind, RegistryToken};
+use trimbench_claim::sysfs::names_in;
+use trimbench_claim::{errno_in, errno_of, program};
 
 use super::TracingError;
 
@@ -42,7 +40,7 @@ done"#;
 #[derive(Debug)]
 pub(super) struct Instance {
     path: PathBuf,
-    token: Token,
+    token: RegistryToken,
     /// `None` where there is no shell: then the next start removes it.
     watcher: Option<Watcher>,
     /// Holds the mount, where it is ours.
@@ -62,8 +60,8 @@ impl Instance {
     pub(super) fn create() -> Result<Self, TracingError> {
         let (root, mount) = tracefs()?;
         let instances = root.join("instances");
-        registry::clean(Registered::Tracing, &instances);
-        let token = Token::new(Registered::Tracing).map_err(|errno| {
+        registry::clean(RegistryKind::Tracing, &instances);
+        let token = RegistryToken::new(RegistryKind::Tracing).map_err(|errno| {
             refused(&registry::folder(), &io::Error::from_raw_os_error(errno.0))
         })?;
         let path = instances.join(token.name());
@@ -129,7 +127,7 @@ impl Drop for Instance {
 
 impl Watcher {
     /// Begins to watch over what will be made in `instances`.
-    fn start(instances: &Path, token: &Token) -> io::Result<Self> {
+    fn start(instances: &Path, token: &RegistryToken) -> io::Result<Self> {
         // In a group of its own a terminal's Ctrl-C does not reach it. By its working directory it
         // reaches a tracefs that no path leads to.
         let mut shell = program(SHELL).ok_or(io::ErrorKind::NotFound)?;

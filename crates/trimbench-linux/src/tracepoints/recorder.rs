@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use trimbench_claim::mounts::mount_of;
+use trimbench_claim::sysfs::{BlockDevice, devices_of};
 use trimbench_core::{Bytes, Nanos, OperationKind};
 
 use crate::clock::MonotonicClock;
-use crate::mounts::mount_of;
-use crate::sysfs::{BlockDevice, devices_of};
 
 use super::TracingError;
 use super::events::{BlockEvent, Happened};

@@ -7,9 +7,8 @@
 
 use std::collections::VecDeque;
 
+use trimbench_claim::sysfs::BlockDevice;
 use trimbench_core::{BlockRequest, Instant, OperationKind};
-
-use crate::sysfs::BlockDevice;
 
 use super::TracingError;
 use super::events::{BlockEvent, Happened};

@@ -1,8 +1,9 @@
 //! Tables of the method's steps.
 
 use trimbench_core::Bytes;
+use trimbench_engine::{LiveFigures, StepKinds};
 use trimbench_results::{
-    DeletionDiscardsStep, DeletionStep, LatencyHistogram, Series, StepRow, StepTable as _, steps,
+    DeletionDiscardsStep, DeletionStep, LatencyHistogram, Series, Step, StepTable as _, steps,
 };
 
 steps! {
@@ -135,8 +136,20 @@ steps! {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    LiveFigures {
+        latency: step
+            .read::<StallTrialStep>()
+            .ok()
+            .and_then(|it| it.window.response_s_max)
+            .map(|it| (it, "s")),
+        ..LiveFigures::default()
+    }
+}
+
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     vec![
         ("delete, placebo, mock", StallTrialStep::rows("")),
         ("rate, rate-load-alone, rate-confirmation", RateTryStep::rows("")),

@@ -1,7 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_results::{Series, StepRow, StepTable as _, steps};
+use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_results::{Series, Step, StepTable as _, steps};
 
 steps! {
     /// A phase.
@@ -125,7 +126,16 @@ steps! {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    let meter = step.read::<StormPhaseStep>().ok().and_then(|it| it.meter);
+    LiveFigures {
+        latency: meter.and_then(|it| it.probe_latency_s_max).map(|longest| (longest, "s")),
+        ..LiveFigures::default()
+    }
+}
+
 /// What each kind of step holds.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     vec![("phase", StormPhaseStep::rows(""))]
 }

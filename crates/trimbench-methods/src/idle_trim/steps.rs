@@ -1,7 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_results::{Series, StepRow, StepTable as _, steps};
+use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_results::{Series, Step, StepTable as _, steps};
 
 steps! {
     /// The drive is purged, and the span that was never written discarded.
@@ -17,7 +18,7 @@ steps! {
 
     /// A repetition: a TRIM of the empty span, and the same of the full span.
     #[derive(Clone, Debug, Default)]
-    pub(super) struct IdleRoundStep {
+    pub struct IdleRoundStep {
         /// bytes from the start of the device that are filled and discarded
         set span_bytes: Bytes;
         /// bytes of the device; older records lack it
@@ -40,7 +41,7 @@ steps! {
 
     /// A timed TRIM of the span, in the state that its prefix names.
     #[derive(Clone, Copy, Debug, Default)]
-    pub(super) struct TimedTrimStep {
+    pub struct TimedTrimStep {
         /// from its beginning to the end of its last discard
         measured trim_s: f64 = "s";
         /// the longest of its discards
@@ -54,7 +55,17 @@ steps! {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    let Ok(round) = step.read::<IdleRoundStep>() else { return LiveFigures::default() };
+    LiveFigures {
+        throughput: None,
+        latency: Some((round.full.command_s_max, "s")),
+        headline: Some(("whole TRIM", round.full.trim_s, "s")),
+    }
+}
+
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     vec![("purge-by-MEANS", IdlePurgeStep::rows("")), ("one-go, chunks", IdleRoundStep::rows(""))]
 }

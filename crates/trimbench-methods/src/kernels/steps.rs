@@ -1,7 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_results::{LatencyHistogram, Series, StepRow, StepTable as _, steps};
+use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_results::{LatencyHistogram, Series, Step, StepTable as _, steps};
 
 use super::session::{DELETION, SKIPPED, WEAR};
 
@@ -85,8 +86,18 @@ steps! {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    let Ok(wear) = step.read::<KernelsWearStep>() else { return LiveFigures::default() };
+    let ratio = wear.write_amplification;
+    LiveFigures {
+        headline: ratio.map(|ratio| ("write amplification", ratio, "")),
+        ..LiveFigures::default()
+    }
+}
+
 /// What each kind of step holds.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     vec![
         (DELETION, KernelsDeletionStep::rows("")),
         (WEAR, KernelsWearStep::rows("")),

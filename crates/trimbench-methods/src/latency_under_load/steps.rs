@@ -1,8 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_engine::PhaseStep;
-use trimbench_results::{LatencyHistogram, PercentilesStep, StepRow, StepTable as _, steps};
+use trimbench_engine::{PhaseStep, StepKinds};
+use trimbench_results::{LatencyHistogram, PercentilesStep, StepTable as _, steps};
 
 use super::watch::Class;
 
@@ -98,7 +98,7 @@ impl OfferedRateStep {
 }
 
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     vec![
         ("purge", Vec::new()),
         ("sustained", SustainedStep::rows("")),

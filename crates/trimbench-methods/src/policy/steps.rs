@@ -1,7 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::{Account, Bytes, PolicyCounts};
-use trimbench_results::{LatencyHistogram, StepRow, StepTable as _, steps};
+use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_results::{LatencyHistogram, Step, StepTable as _, steps};
 
 steps! {
     /// A cycle under a policy.
@@ -96,7 +97,18 @@ impl From<PolicyCounts> for PolicyTallyStep {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    let Ok(cycle) = step.read::<PolicyCycleStep>() else { return LiveFigures::default() };
+    let wear = cycle.counted.write_amplification;
+    LiveFigures {
+        throughput: None,
+        latency: Some((cycle.counted.discard_s_max, "s")),
+        headline: wear.map(|ratio| ("write amplification", ratio, "")),
+    }
+}
+
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     vec![("POLICY", PolicyCycleStep::rows(""))]
 }

@@ -17,7 +17,7 @@ pub struct PostmarkMetric {
     /// The id of its figures; those of a variant and of a difference go on behind it.
     id: &'static str,
     /// Its value in a step.
-    pub(super) value: fn(&PostmarkStep) -> Option<f64>,
+    pub value: fn(&PostmarkStep) -> Option<f64>,
 }
 
 /// The side of what `discard` changes.

@@ -1,7 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_results::{StepRow, StepTable as _, steps};
+use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_results::{Step, StepTable as _, steps};
 
 steps! {
     /// A repetition.
@@ -96,8 +97,18 @@ steps! {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    let Ok(run) = step.read::<PostmarkStep>() else { return LiveFigures::default() };
+    LiveFigures {
+        throughput: run.phases.transactions_per_s.map(|rate| (rate, "1/s")),
+        latency: None,
+        headline: Some(("PostMark", run.phases.total_s, "s")),
+    }
+}
+
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     let kinds = "repetition, nodiscard-buffered, discard-buffered, nodiscard-unbuffered, \
                  discard-unbuffered";
     vec![(kinds, PostmarkStep::rows(""))]

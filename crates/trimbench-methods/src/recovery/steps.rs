@@ -1,8 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_engine::{PassStep, PhaseStep, RateStep, RoundStep, SteadyStep};
-use trimbench_results::{LatencyHistogram, StepRow, StepTable as _, steps};
+use trimbench_engine::{PassStep, PhaseStep, RateStep, RoundStep, SteadyStep, StepKinds};
+use trimbench_results::{LatencyHistogram, StepTable as _, steps};
 
 steps! {
     /// A pass, as figures need it: on a device what its phase and on files what its file came to.
@@ -40,7 +40,7 @@ steps! {
 }
 
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     let (phase, pass, rate) = (PhaseStep::rows(""), PassStep::rows(""), RateStep::rows(""));
     let round = [Option::<RoundStep>::rows(""), Option::<SteadyStep>::rows("")].concat();
     let file = RecoveryFileStep::rows("");

@@ -1,7 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_results::{LatencyHistogram, Series, StepRow, StepTable as _, steps};
+use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_results::{LatencyHistogram, Series, Step, StepTable as _, steps};
 
 steps! {
     /// What the survey found in the trace.
@@ -147,7 +148,18 @@ steps! {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    let Ok(pass) = step.read::<ReplayPassStep>() else { return LiveFigures::default() };
+    let wear = pass.meter.write_amplification_ratio.map(|ratio| ("write amplification", ratio, ""));
+    LiveFigures {
+        throughput: pass.meter.throughput_mb_per_s.map(|rate| (rate, "MB/s")),
+        latency: Some((pass.meter.response_ms_max, "ms")),
+        headline: wear.or(pass.meter.write_iops.map(|rate| ("writes", rate, "IOPS"))),
+    }
+}
+
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     vec![("survey", ReplaySurveyStep::rows("")), ("pass", ReplayPassStep::rows(""))]
 }

@@ -1,7 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_results::{Series, StepRow, StepTable as _, steps};
+use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_results::{Series, Step, StepTable as _, steps};
 
 steps! {
     /// A point of the plane.
@@ -44,8 +45,16 @@ steps! {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    LiveFigures {
+        latency: step.read::<SettlePointStep>().ok().map(|it| (it.trim_s, "s")),
+        ..LiveFigures::default()
+    }
+}
+
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     vec![
         ("purge", Vec::new()),
         ("point", SettlePointStep::rows("")),

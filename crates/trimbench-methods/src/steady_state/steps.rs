@@ -1,8 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_engine::{PhaseLatencyStep, PhaseStep, RateStep, RoundStep, SteadyStep};
-use trimbench_results::{Series, StepRow, StepTable as _, steps};
+use trimbench_engine::{PhaseLatencyStep, PhaseStep, RateStep, RoundStep, SteadyStep, StepKinds};
+use trimbench_results::{Series, StepTable as _, steps};
 
 steps! {
     /// A round of any kind, as figures and charts need it.
@@ -47,7 +47,7 @@ impl SteadyRoundStep {
 }
 
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     let settle = [SteadyRoundStep::rows(""), RateStep::rows("")].concat();
     let round = [settle.clone(), SteadyStep::rows("")].concat();
     vec![

@@ -1,7 +1,8 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_results::{LatencyHistogram, PercentilesStep, StepRow, StepTable as _, steps};
+use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_results::{LatencyHistogram, PercentilesStep, Step, StepTable as _, steps};
 
 steps! {
     /// How the drive was purged, which its kind says.
@@ -115,8 +116,19 @@ steps! {
     }
 }
 
+/// What a step says of the session while it goes on.
+pub(super) fn live(step: &Step) -> LiveFigures {
+    let Ok(row) = step.read::<TrimRowStep>() else { return LiveFigures::default() };
+    let longest = row.load.map(|load| load.response_s_max).or(row.latency_s.max);
+    LiveFigures {
+        throughput: row.discarded_bytes_per_s.map(|rate| (rate, "B/s")),
+        latency: longest.map(|longest| (longest, "s")),
+        headline: row.latency_s.percentiles.p50.map(|median| ("median", median, "s")),
+    }
+}
+
 /// The rows of each kind of step.
-pub(super) fn tables() -> Vec<(&'static str, Vec<StepRow>)> {
+pub(super) fn tables() -> StepKinds {
     let rows = "never-written, mapped, mapped-unaligned, mapped-loaded, trimmed, \
         trimmed-unaligned, mapped-whole, trimmed-whole";
     vec![

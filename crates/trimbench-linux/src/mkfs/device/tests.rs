@@ -2,9 +2,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 
 use rustix::fs::Mode;
+use trimbench_claim::opening;
 
 use super::*;
-use crate::opening;
 
 /// Block devices of this machine, held without being opened.
 fn held() -> Vec<HeldDevice> {
