@@ -1,5 +1,6 @@
-//! `trimbench run` without arguments: what it finds of the four drives, what it prints in 80 columns
-//! (the verdicts and the table first, nothing twice), and the block of the README that shows it.
+//! `trimbench run` without arguments: what it finds of the four drives, what it prints in 80
+//! columns (the verdicts and the table first, nothing twice), and the block of the README that
+//! shows it.
 
 use tempfile::tempdir;
 use trimbench_methods::{BY_NAME_ONLY, METHODS};
