@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use trimbench_claim::{Consent, Inspection};
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Drive as _, Support, Target as _};
+use trimbench_core::{Bytes, Drive as _, Storage as _, Support};
 use trimbench_linux::passthrough::{DrivePurger, NoPurge, PurgeChoice};
 use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Purger};
 

@@ -15,7 +15,7 @@ use trimbench_core::units::index;
 use trimbench_core::{
     BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DeviceStatistics,
     DirectoryId, Errno, FileCommand, FileId, Instant, LbaRange, Medium, Model, Nanos, Rejected,
-    Status, Support, Tag,
+    Status, Storage, Support, Tag,
 };
 
 use crate::allocator::Allocator;
@@ -517,9 +517,39 @@ fn fresh_space(config: &FsConfig, layout: &Layout) -> Allocator {
 /// Bytes that the C library moves at a time (`BUFSIZ` on ext4: `st_blksize`).
 const STDIO_BUFFER: u64 = 4096;
 
-impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
+impl<M: Model<Command = BlockCommand>> Storage for FileSystem<M> {
     type Command = FileCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        let none = self.config.discard.is_none() && self.policy.is_none();
+        let pending = (!none).then(|| self.discards_pending());
+        DeviceStatistics {
+            outstanding: self.commands.outstanding(),
+            discard_pending: pending,
+            ..self.lower.device().statistics()
+        }
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
+        self.lower.watch_requests(watch);
+        Ok(())
+    }
+
+    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        self.lower.take_requests(out);
+    }
+
+    /// Data without a place yet count as none.
+    fn extent_count(&self, file: FileId) -> Option<u64> {
+        Some(self.files.get(file)?.map.extents().len() as u64)
+    }
+}
+
+impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
         self.check_mounted(true)?;
         validate(command)?;
@@ -571,34 +601,6 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
             self.run_policy(at);
         }
         out.append(&mut self.completions);
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        let none = self.config.discard.is_none() && self.policy.is_none();
-        let pending = (!none).then(|| self.discards_pending());
-        DeviceStatistics {
-            outstanding: self.commands.outstanding(),
-            discard_pending: pending,
-            ..self.lower.device().statistics()
-        }
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
-
-    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
-        self.lower.watch_requests(watch);
-        Ok(())
-    }
-
-    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
-        self.lower.take_requests(out);
-    }
-
-    /// Data without a place yet count as none.
-    fn extent_count(&self, file: FileId) -> Option<u64> {
-        Some(self.files.get(file)?.map.extents().len() as u64)
     }
 }
 

@@ -29,7 +29,7 @@ use trimbench_claim::inspect::is_physical;
 use trimbench_claim::random;
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Caveat, Completion, DeviceStatistics, Errno, Instant, Lba,
-    LbaRange, Nanos, Rejected, Status, Support, Tag, Target,
+    LbaRange, Nanos, Rejected, Status, Storage, Support, Tag, Target,
 };
 
 use crate::clock::{MonotonicClock, exact_timers, pause};
@@ -392,13 +392,23 @@ impl BlockTarget {
     }
 }
 
-impl Target for BlockTarget {
+impl Storage for BlockTarget {
     type Command = BlockCommand;
 
     fn capabilities(&self) -> &Capabilities {
         &self.medium.capabilities
     }
 
+    fn statistics(&self) -> DeviceStatistics {
+        let counted = match &self.counters {
+            Counters::Kernel(source) => source.read(),
+            Counters::Own(own) => *own,
+        };
+        DeviceStatistics { outstanding: self.outstanding, ..counted }
+    }
+}
+
+impl Target for BlockTarget {
     #[inline]
     fn now(&self) -> Instant {
         self.clock.now()
@@ -439,14 +449,6 @@ impl Target for BlockTarget {
         if let Err(errno) = waited {
             self.break_down(errno, deadline, out);
         }
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        let counted = match &self.counters {
-            Counters::Kernel(source) => source.read(),
-            Counters::Own(own) => *own,
-        };
-        DeviceStatistics { outstanding: self.outstanding, ..counted }
     }
 }
 

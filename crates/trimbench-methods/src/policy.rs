@@ -16,7 +16,7 @@ mod steps;
 mod tests;
 
 pub use analysis::analyse;
-pub use options::{POLICIES, PolicyLab};
+pub use options::PolicyLab;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

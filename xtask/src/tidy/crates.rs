@@ -24,7 +24,13 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("trimbench-engine", &["trimbench-core", "trimbench-results", "trimbench-trace"]),
     (
         "trimbench-methods",
-        &["trimbench-core", "trimbench-results", "trimbench-trace", "trimbench-engine"],
+        &[
+            "trimbench-core",
+            "trimbench-policy",
+            "trimbench-results",
+            "trimbench-trace",
+            "trimbench-engine",
+        ],
     ),
     ("trimbench-report", &["trimbench-core", "trimbench-results"]),
     (

@@ -61,6 +61,11 @@ pub trait Named: Copy + PartialEq + 'static {
         let found = Self::NAMES.iter().find(|(_, value)| *value == self);
         found.expect("every value has a name").0
     }
+
+    /// The value of this name; `None` if there is none.
+    fn of_id(id: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(name, _)| *name == id).map(|(_, value)| *value)
+    }
 }
 
 impl<T: 'static> ValueKind<T> {

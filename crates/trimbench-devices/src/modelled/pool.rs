@@ -10,12 +10,12 @@ use trimbench_core::fault::Faulty;
 use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{
-    FromSettings as _, IfUnset, Named as _, Setting, ValueKind, Values, checked, default_to,
-    one_of, optional, parsed, within,
+    FromSettings as _, IfUnset, Setting, ValueKind, Values, checked, default_to, one_of, optional,
+    parsed, within,
 };
 use trimbench_core::{
     Bytes, Capabilities, DiscardMode, FileCommand, Files, FilesystemSpec, Instant, Model as _,
-    Nanos, ProvisionError, Provisioner, Target, Virtual, settings,
+    Nanos, ProvisionError, Provisioner, Storage as _, Target, Virtual, settings,
 };
 use trimbench_fs::{Pool, PoolConfig, TrimManner};
 use trimbench_policy::{Choice, PolicyError};
@@ -306,8 +306,8 @@ impl ModelledPools {
             DiscardMode::Off => "none",
             DiscardMode::Online => return Ok(self.config.policy.clone()),
             DiscardMode::Policy(text) => text,
-            DiscardMode::As(issuer) => {
-                let reason = format!("a pool does not discard as `{}`", issuer.id());
+            DiscardMode::As(system) => {
+                let reason = format!("a pool does not discard as `{system}`");
                 return Err(failed("make", reason));
             }
         };

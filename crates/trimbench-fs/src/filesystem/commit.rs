@@ -26,7 +26,8 @@
 //! fs/btrfs/extent-tree.c.
 
 use trimbench_core::units::index;
-use trimbench_core::{BlockCommand, Bytes, Errno, Instant, IssueDepth, Issuer, Model, Sender};
+use trimbench_core::{BlockCommand, Bytes, Errno, Instant, Model};
+use trimbench_policy::{IssueDepth, Issuer, Sender};
 
 use crate::commands::Slot;
 use crate::config::Allocation;
@@ -181,10 +182,8 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             self.discards.took(now - since);
         }
         let left = &commit.transaction.freed[commit.discarded..];
-        let count = match depth {
-            IssueDepth::Ranges(most) => left.len().min(index(most.into())),
-            IssueDepth::All => left.len(),
-        };
+        let most = depth.most().map_or(left.len(), |most| index(most.into()));
+        let count = left.len().min(most);
         let extents = &left[..count];
         commit.io = self.lower.discard(now, Owner::Commit, extents, false);
         let counters = &mut self.discards.counters;

@@ -12,7 +12,8 @@
 use std::cmp::Reverse;
 
 use trimbench_core::units::index;
-use trimbench_core::{BlockCommand, DirectoryId, Errno, FileId, Instant, Model, Sender};
+use trimbench_core::{BlockCommand, DirectoryId, Errno, FileId, Instant, Model};
+use trimbench_policy::Sender;
 
 use crate::commands::{Progress, Slot, Stage, Stop, require};
 use crate::config::FS_BLOCK;

@@ -1,14 +1,13 @@
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::settings::Named as _;
-use trimbench_core::{
-    Issuer, Lba, Operation as _, OperationKind, Payload, Stream, Target as _, Virtual,
-};
+use trimbench_core::{Lba, Operation as _, OperationKind, Payload, Stream, Target as _, Virtual};
 
 use super::*;
 use crate::config::{Allocation, CpuCosts};
 use crate::kind::{FsKind, Journaling};
 use recorder::Recorder;
 use trimbench_block::QueueConfig;
+use trimbench_policy::Issuer;
 
 mod commits;
 mod extent_tree;

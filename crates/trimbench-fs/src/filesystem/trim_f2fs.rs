@@ -9,7 +9,8 @@
 //!
 //! Simplified: the lock against the cleaner (`gc_lock`) holds up nothing here.
 
-use trimbench_core::{BlockCommand, Errno, Instant, Issuer, Model, Nanos, Support};
+use trimbench_core::{BlockCommand, Errno, Instant, Model, Nanos, Support};
+use trimbench_policy::Issuer;
 
 use crate::commands::{Progress, Slot, Stage, Stop, ended, require};
 use crate::config::FS_BLOCK;

@@ -12,7 +12,8 @@
 //!
 //! Simplified: the log's tail moves without a flush of its own; lazy initialisation has been done.
 
-use trimbench_core::{BlockCommand, Errno, FileId, Instant, Issuer, Model};
+use trimbench_core::{BlockCommand, Errno, FileId, Instant, Model};
+use trimbench_policy::Issuer;
 
 use crate::commands::{Progress, Slot, Stage, Stop, Task, ended};
 use crate::discards::bytes;

@@ -1,8 +1,9 @@
 //! The systems that are compared: the rows of the table.
 
+use trimbench_core::DiscardMode;
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::settings::Named as _;
-use trimbench_core::{DiscardMode, Issuer, Sender};
+use trimbench_policy::{Issuer, Sender};
 
 /// A filesystem of some era and how it discards, or one that does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl ComparedSystem {
 
     /// How its filesystem is made and mounted. Without discards it is the target's own.
     pub(super) fn discard(self) -> DiscardMode {
-        self.issuer.map_or(DiscardMode::Off, DiscardMode::As)
+        self.issuer.map_or(DiscardMode::Off, |issuer| DiscardMode::As(issuer.id()))
     }
 
     /// Whether its discards were compared with a running kernel's.

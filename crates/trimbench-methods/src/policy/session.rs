@@ -11,7 +11,7 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::NEEDS_A_MODEL;
-use super::options::{OWN_PATHS, PolicyLab, SMALL_DISCARDS};
+use super::options::{PolicyLab, SMALL_DISCARDS, is_own_path};
 use super::steps::{PolicyCountedStep, PolicyCycleStep, PolicyLoadStep};
 use trimbench_engine::{
     Churn, ChurnFiles, Criterion, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, MethodError,
@@ -40,7 +40,7 @@ pub(super) fn run(
     for (policy, text) in &policies {
         let checked = provisioner.check(&filesystem_spec(method, policy, text));
         checked.map_err(|error| {
-            if OWN_PATHS.contains(policy) || *policy == SMALL_DISCARDS {
+            if is_own_path(policy) || *policy == SMALL_DISCARDS {
                 // It has no parameters: the filesystem is another, or a pool.
                 return MethodError::Unfit { reason: format!("{}; {NEEDS_A_MODEL}", error.reason) };
             }

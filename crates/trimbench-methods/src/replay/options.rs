@@ -148,13 +148,13 @@ fn trace_file(text: &str) -> Option<String> {
 fn read_trims(text: &str) -> Result<Vec<ReplayedTrims>, String> {
     let mut read = Vec::new();
     for text in text.split(',').map(str::trim) {
-        let found = ReplayedTrims::NAMES.iter().find(|(name, _)| *name == text);
-        let Some((_, trims)) = found.filter(|(_, trims)| !read.contains(trims)) else {
+        let named = ReplayedTrims::of_id(text);
+        let Some(trims) = named.filter(|trims| !read.contains(trims)) else {
             return Err(format!(
                 "`{text}` is not one of kept, stripped, synthesised, each at most once"
             ));
         };
-        read.push(*trims);
+        read.push(trims);
     }
     Ok(read)
 }

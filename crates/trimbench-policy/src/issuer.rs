@@ -4,8 +4,7 @@
 //! documents act by its fields. The numbers are those of the kernel sources and, where they can be
 //! run here, of the running kernel: `docs/model/issuers.md` has them with their sources.
 
-use crate::named_enum;
-use crate::units::{Bytes, Nanos};
+use trimbench_core::{Bytes, Nanos, named_enum};
 
 named_enum! {
     /// A system that sends discards.
@@ -313,6 +312,16 @@ impl Issuer {
                 meaning: "64 at a time on each drive, in passes",
                 ..WORKER
             },
+        }
+    }
+}
+
+impl IssueDepth {
+    /// How many ranges; `None` where there is no bound.
+    pub const fn most(self) -> Option<u32> {
+        match self {
+            Self::Ranges(ranges) => Some(ranges),
+            Self::All => None,
         }
     }
 }
