@@ -17,11 +17,13 @@ pub mod phase;
 pub mod quiet;
 pub mod rounds;
 pub mod runner;
+pub mod search;
 pub mod series;
 pub mod settings;
 mod slots;
 pub mod stall_attribution;
 pub mod steady;
+pub mod tail;
 #[cfg(any(test, feature = "testing"))]
 #[allow(
     missing_docs,
@@ -56,11 +58,13 @@ pub use rounds::{Load, LoadLength, RoundLength, RoundStep, Rounds, SteadyStep, W
 pub use runner::{
     HUNG_AFTER, Observer, RunError, Runner, Sample, Several, Single, Streams, UntilFailure,
 };
+pub use search::{Bracket, RateLength, RateSearch, first_confirmed};
 pub use series::{PassSeries, PassStep, RateCurve, RateStep, SliceCurve};
 pub use settings::{Span, UNIT};
 pub use slots::{Permit, Slots};
 pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};
 pub use steady::{Criterion, SteadyVerdict};
+pub use tail::{LimitedTail, TAIL_BLOCKS, TailStep};
 pub use workload::{
     Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing, OpenLoop,
     PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,
