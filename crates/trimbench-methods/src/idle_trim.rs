@@ -16,6 +16,7 @@ mod tests;
 pub use analysis::analyse;
 pub use options::IdleTrim;
 pub use session::{IdleTrimPlan, Round, Way};
+pub use steps::{IdleRoundStep, TimedTrimStep};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;

@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use trimbench_core::Caveat;
 
-use crate::histogram::LatencyHistogram;
 use crate::metric::{Direction, Metric};
 use crate::number::ShownFigure;
 use crate::role::Role;
@@ -423,42 +422,6 @@ impl Step {
         Self { id: id.into(), kind: kind.into(), ..Self::default() }
     }
 
-    /// Notes what was set. A value that is not finite is left out.
-    pub fn set(&mut self, key: &str, value: f64) {
-        insert_finite(&mut self.parameters, key, value);
-    }
-
-    /// Notes what was measured. A value that is not finite is left out: a metric that is absent was
-    /// not measured.
-    pub fn measure(&mut self, key: &str, value: f64) {
-        insert_finite(&mut self.metrics, key, value);
-    }
-
-    /// A value that was set.
-    pub fn parameter(&self, key: &str) -> Option<f64> {
-        self.parameters.get(key).copied()
-    }
-
-    /// A value that was measured.
-    pub fn metric(&self, key: &str) -> Option<f64> {
-        self.metrics.get(key).copied()
-    }
-
-    /// Adds a curve; nothing if it is none.
-    pub fn add_series(&mut self, key: &str, series: Option<Series>) {
-        self.series.extend(series.map(|series| (key.to_owned(), series)));
-    }
-
-    /// Adds latencies.
-    pub fn add_histogram(&mut self, key: &str, histogram: &LatencyHistogram) {
-        self.histograms.insert(key.to_owned(), histogram.to_text());
-    }
-
-    /// Latencies; `None` where there are none that can be read.
-    pub fn histogram(&self, key: &str) -> Option<LatencyHistogram> {
-        LatencyHistogram::from_text(self.histograms.get(key)?).ok()
-    }
-
     /// Adds a caveat, once; nothing for `None`.
     pub fn caveat(&mut self, caveat: impl Into<Option<Caveat>>) {
         add_caveat(&mut self.caveats, caveat.into());
@@ -596,12 +559,6 @@ fn add_ids<'a>(ids: &mut Vec<String>, more: impl Iterator<Item = &'a String>) {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
-}
-
-fn insert_finite(map: &mut BTreeMap<String, f64>, key: &str, value: f64) {
-    if value.is_finite() {
-        map.insert(key.to_owned(), value);
-    }
 }
 
 /// Whether none of these ids is that of a caveat that invalidates.

@@ -18,7 +18,7 @@ steps! {
 
     /// A repetition: a TRIM of the empty span, and the same of the full span.
     #[derive(Clone, Debug, Default)]
-    pub(super) struct IdleRoundStep {
+    pub struct IdleRoundStep {
         /// bytes from the start of the device that are filled and discarded
         set span_bytes: Bytes;
         /// bytes of the device; older records lack it
@@ -41,7 +41,7 @@ steps! {
 
     /// A timed TRIM of the span, in the state that its prefix names.
     #[derive(Clone, Copy, Debug, Default)]
-    pub(super) struct TimedTrimStep {
+    pub struct TimedTrimStep {
         /// from its beginning to the end of its last discard
         measured trim_s: f64 = "s";
         /// the longest of its discards

@@ -108,7 +108,7 @@ fn the_unit_of_a_key_is_the_part_that_names_one() {
 #[test]
 fn numbers_read_back_to_the_same_bits() {
     let mut odd = session("vendor2", 0.1 + 0.2, [0.1, 0.4]);
-    odd.steps[0].measure("stutter_s", 1.0 / 3.0);
+    odd.steps[0].metrics.insert("stutter_s".to_owned(), 1.0 / 3.0);
     let record = record(vec![odd], Outcome::Complete);
     assert_eq!(table(&record, "figures.csv")[2][8].parse(), Ok(0.1 + 0.2));
     assert_eq!(table(&record, "steps.csv")[1][5].parse(), Ok(1.0 / 3.0));

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use trimbench_app::Failure;
 use trimbench_core::{BlockSize, Bytes, Nanos, Ppm};
 use trimbench_linux::RecordedEvent;
 use trimbench_trace::{Event, FORMATS, Format, ReadOptions, Wait};
 
 use super::{FormatArgs, examples};
-use crate::failure::Failure;
 
 /// What to do with traces.
 #[derive(Debug, Subcommand)]

@@ -1,44 +1,42 @@
-use clap::Parser as _;
+use trimbench_devices::Consent;
 
 use super::*;
-use crate::args::{Args, Command};
 
-fn arguments(more: &[&str]) -> RunArgs {
-    let Command::Run(args) = Args::parse_from(["trimbench", "run"].iter().chain(more)).command
-    else {
-        panic!("it is a run");
-    };
-    args
+fn options(methods: &[&str], targets: &[&str], settings: &[&str]) -> PlanOptions {
+    PlanOptions {
+        methods: methods.iter().map(|&it| it.to_owned()).collect(),
+        targets: targets.iter().map(OsString::from).collect(),
+        settings: settings.iter().map(OsString::from).collect(),
+        ..PlanOptions::default()
+    }
 }
 
-fn read(text: &str) -> Result<RunArgs, Failure> {
-    let mut args = arguments(&[]);
-    Job { name: "run.toml", text }.read_into(&mut args)?;
-    Ok(args)
+fn read(text: &str) -> Result<PlanOptions, Failure> {
+    let mut options = PlanOptions::default();
+    Job { name: "run.toml", text }.read_into(&mut options)?;
+    Ok(options)
 }
 
 #[test]
-fn a_job_means_what_the_arguments_meant_of_which_it_was_made() {
-    for more in [
-        &["delete-stall", "--set", "window=10s", "--set", "sizes=1GB,2GB", "--seed", "7"][..],
-        &[
-            "-t",
-            "sim:vendor2,capacity=32GiB",
-            "-t",
-            "/tmp",
-            "--limit",
-            "p99.9=5ms",
-            "--preset",
-            "standard",
-        ],
-        &["delete-stall", "--deletes", "4GiB", "--set", "window=10s"],
-        &["--capacity", "64GiB", "--seed", "18446744073709551615"],
-        &["replay", "--set", "trace=a \"quoted\"\\name\twith everything", "-t", "sim:vendor1"],
-        &[],
+fn a_job_means_what_the_options_meant_of_which_it_was_made() {
+    let default = PlanOptions::default;
+    for options in [
+        PlanOptions {
+            seed: 7,
+            ..options(&["delete-stall"], &[], &["window=10s", "sizes=1GB,2GB"])
+        },
+        PlanOptions {
+            limits: vec!["p99.9=5ms".to_owned()],
+            preset: "standard".to_owned(),
+            ..options(&[], &["sim:vendor2,capacity=32GiB", "/tmp"], &[])
+        },
+        options(&["delete-stall"], &[], &["window=10s", "deletes=4GiB"]),
+        PlanOptions { capacity: Some(Bytes::gib(64)), seed: u64::MAX, ..default() },
+        options(&["replay"], &["sim:vendor1"], &["trace=a \"quoted\"\\name\twith everything"]),
+        default(),
     ] {
-        let args = arguments(more);
-        let plan = Plan::new(&args).unwrap();
-        let job = described(&args, &plan);
+        let plan = Plan::new(&options).unwrap();
+        let job = job_text(&options, &plan);
         let again = read(&job).unwrap_or_else(|error| panic!("{}: {job}", error.message()));
         let planned = Plan::new(&again).unwrap();
         let sessions = |plan: &Plan| {
@@ -47,17 +45,17 @@ fn a_job_means_what_the_arguments_meant_of_which_it_was_made() {
         assert_eq!(sessions(&planned), sessions(&plan), "{job}");
         assert_eq!((planned.seed, planned.named), (plan.seed, plan.named), "{job}");
         assert_eq!(planned.limits, plan.limits, "{job}");
-        assert_eq!(described(&again, &planned), job);
+        assert_eq!(job_text(&again, &planned), job);
     }
 }
 
 #[test]
 fn lists_and_numbers_may_be_written_as_toml_has_them() {
-    let args = read(
+    let options = read(
         "format = 1\nmethods = ['delete-stall']\n[settings]\nsizes = ['1GB', '2GB']\n\
          repetitions = 3\n",
     );
-    assert_eq!(args.unwrap().set, ["repetitions=3", "sizes=1GB,2GB"]);
+    assert_eq!(options.unwrap().settings, ["repetitions=3", "sizes=1GB,2GB"]);
 }
 
 #[test]
@@ -68,19 +66,15 @@ fn consent_is_refused_wherever_it_stands() {
         let hint = failure.hint.unwrap();
         assert!(hint.contains("on the command line only") && hint.contains(key), "{hint}");
     }
-    let args = arguments(&[
-        "-t",
-        "/tmp",
-        "--destroy",
-        "/dev/vdb",
-        "--overwrite-signature",
-        "gpt",
-        "--sole-user",
-    ]);
-    let job = described(
-        &args,
-        &Plan { targets: vec!["/tmp".to_owned()], ..Plan::new(&arguments(&[])).unwrap() },
-    );
+    let consent = Consent {
+        destroy: vec!["/dev/vdb".into()],
+        signatures: vec!["gpt".to_owned()],
+        sole_user: true,
+    };
+    let options = PlanOptions { consent, ..options(&[], &["/tmp"], &[]) };
+    let mut plan = Plan::new(&PlanOptions::default()).unwrap();
+    plan.targets = vec!["/tmp".to_owned()];
+    let job = job_text(&options, &plan);
     assert!(!job.contains("/dev/vdb") && !job.contains("gpt") && !job.contains("sole"), "{job}");
 }
 

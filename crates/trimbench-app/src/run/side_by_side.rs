@@ -1,13 +1,13 @@
 //! Sessions on emulated targets, as many at a time as there are jobs.
 //!
 //! Each session has a thread of its own, and shares only jobs and memory with the others. The
-//! longest begin first, so that the last to end are short. Their messages are printed in the order
-//! of the plan; their results are saved as soon as they end. A session that fails ends all later
-//! ones, and their results are dropped: the record is then the same whatever the number of jobs.
-//! When the user interrupts the run, all of them end, and no results are dropped.
+//! longest begin first, so that the last to end are short. Their steps are told in the order of the
+//! plan; their results are saved as soon as they end. A session that fails ends all later ones, and
+//! their results are dropped: the record is then the same whatever the number of jobs. When the
+//! user interrupts the run, all of them end, and no results are dropped.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -31,6 +31,8 @@ const MEMORY_SHARE: u64 = 80;
 enum News {
     Opened(Box<SessionRecord>),
     Stage { done: usize, total: usize, text: String, now: Instant, left: Nanos },
+    Note(String),
+    AlsoFailed(Box<Failure>),
     Step(Box<Step>),
     Ended(Box<Ended>),
 }
@@ -58,6 +60,14 @@ impl Listener for Reporter<'_> {
     fn stage(&mut self, stage: &Stage<'_>) {
         let Stage { done, total, text, now, left } = *stage;
         self.say(News::Stage { done, total, text: text.to_owned(), now, left });
+    }
+
+    fn note(&mut self, text: String) {
+        self.say(News::Note(text));
+    }
+
+    fn also_failed(&mut self, failure: Failure) {
+        self.say(News::AlsoFailed(Box::new(failure)));
     }
 
     fn keep(&mut self, step: Step) -> Result<(), Failure> {
@@ -140,7 +150,7 @@ struct Slot {
     /// While it runs, with the steps so far.
     record: Option<SessionRecord>,
     was_opened: bool,
-    unseen: VecDeque<News>,
+    unseen: Vec<Step>,
     ended: Option<Result<(), Failure>>,
 }
 
@@ -230,11 +240,13 @@ impl Order<'_, '_> {
             }
             News::Step(step) => {
                 slot.record.as_mut().expect("it was opened").steps.push((*step).clone());
-                slot.unseen.push_back(News::Step(step));
+                slot.unseen.push(*step);
             }
             News::Stage { done, total, text, now, left } => {
                 self.recorder.stage(index, &Stage { done, total, text: &text, now, left });
             }
+            News::Note(text) => self.recorder.note(&text),
+            News::AlsoFailed(failure) => self.recorder.also_failed(*failure),
             News::Ended(ended) => {
                 let record = slot.record.take();
                 let kept = self.keep(index, record, *ended);
@@ -269,13 +281,6 @@ impl Order<'_, '_> {
     /// Shows what was not yet seen of a session.
     fn show(&mut self, index: usize) {
         let unseen = std::mem::take(&mut self.slots.entry(index).or_default().unseen);
-        for news in unseen {
-            match news {
-                News::Step(step) => self.recorder.show(index, &step),
-                News::Opened(_) | News::Stage { .. } | News::Ended(_) => {
-                    unreachable!("they are not put off")
-                }
-            }
-        }
+        unseen.iter().for_each(|step| self.recorder.show(index, step));
     }
 }

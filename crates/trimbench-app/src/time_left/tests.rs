@@ -23,16 +23,16 @@ fn stage(done: usize, now: f64, left: f64) -> Stage<'static> {
 #[test]
 fn sessions_side_by_side_take_the_longest_first_and_real_ones_wait() {
     let costs = || vec![emulated("a", 3.0), emulated("b", 2.0), emulated("c", 2.0), real(10.0)];
-    near(Estimate::new(costs(), 1, false).left(0.0), 17.0);
-    near(Estimate::new(costs(), 2, false).left(0.0), 14.0);
-    near(Estimate::new(costs(), 8, false).left(0.0), 13.0);
+    near(TimeLeft::new(costs(), 1, false).left(0.0), 17.0);
+    near(TimeLeft::new(costs(), 2, false).left(0.0), 14.0);
+    near(TimeLeft::new(costs(), 8, false).left(0.0), 13.0);
 }
 
 #[test]
 fn what_ended_sessions_took_corrects_the_others_first_those_of_the_same_method() {
     let costs =
         vec![emulated("a", 4.0), emulated("a", 4.0), emulated("b", 4.0), emulated("a", 0.0)];
-    let mut estimate = Estimate::new(costs, 1, false);
+    let mut estimate = TimeLeft::new(costs, 1, false);
     estimate.begin(0, 0.0);
     estimate.end(0, false, 8.0);
     let all = (TRUST + 8.0) / (TRUST + 4.0);
@@ -47,7 +47,7 @@ fn what_ended_sessions_took_corrects_the_others_first_those_of_the_same_method()
 
 #[test]
 fn a_real_session_counts_down_what_its_method_says() {
-    let mut estimate = Estimate::new(vec![real(100.0), real(50.0)], 4, false);
+    let mut estimate = TimeLeft::new(vec![real(100.0), real(50.0)], 4, false);
     near(estimate.left(0.0), 150.0);
     estimate.begin(0, 0.0);
     near(estimate.left(10.0), 140.0);
@@ -62,7 +62,7 @@ fn a_real_session_counts_down_what_its_method_says() {
 
 #[test]
 fn an_emulated_session_is_judged_by_its_own_pace_the_more_the_longer_it_runs() {
-    let mut estimate = Estimate::new(vec![emulated("a", 10.0)], 1, false);
+    let mut estimate = TimeLeft::new(vec![emulated("a", 10.0)], 1, false);
     estimate.begin(0, 0.0);
     near(estimate.left(1.0), 9.0);
     near(estimate.left(20.0), 10.0 * OVERDUE);
@@ -82,7 +82,7 @@ fn an_emulated_session_is_judged_by_its_own_pace_the_more_the_longer_it_runs() {
 
 #[test]
 fn the_page_is_part_of_the_run() {
-    let mut estimate = Estimate::new(vec![emulated("a", 1.0), emulated("b", 0.0)], 1, true);
+    let mut estimate = TimeLeft::new(vec![emulated("a", 1.0), emulated("b", 0.0)], 1, true);
     near(estimate.left(0.0), 1.0 + PAGE_BASE + PAGE);
     estimate.begin(0, 0.0);
     estimate.end(0, false, 1.0);

@@ -1,4 +1,4 @@
-//! Saves the results of sessions in the record, and shows them.
+//! Saves the results of sessions in the record, and tells of them.
 
 use trimbench_core::{Caveat, Nanos};
 use trimbench_engine::{MethodResult, Stage};
@@ -6,13 +6,12 @@ use trimbench_linux::monotonic_time;
 use trimbench_results::{RunRecord, Session as SessionRecord, Step, StepOrigin};
 
 use super::identity::check_same;
+use super::kept;
 use super::session::{End, Ended, Listener, planned_record};
-use crate::args::OutputFormat;
 use crate::failure::Failure;
-use crate::output::data;
+use crate::monitor::{RunMonitor, RunWarning};
 use crate::plan::Plan;
-use crate::progress::Progress;
-use crate::store::{StepFile, Store};
+use crate::store::{SessionTime, StepFile, Store};
 
 /// Up to so many sessions the record is saved at the end of each. Beyond, all that is written would
 /// grow as the square of their number.
@@ -24,9 +23,15 @@ const SAVE_EVERY: Nanos = Nanos::from_secs(10);
 pub(super) struct Recorder<'a> {
     plan: &'a Plan,
     record: &'a mut RunRecord,
-    store: &'a Store,
-    format: OutputFormat,
-    progress: &'a Progress,
+    /// Where it is kept, if anywhere.
+    store: Option<&'a Store>,
+    monitor: &'a mut dyn RunMonitor,
+    /// By session: whether an earlier run has measured a part of it.
+    is_resumed: Vec<bool>,
+    /// When the last session began.
+    begun: Nanos,
+    /// How long the sessions on real targets took that were not resumed.
+    times: Vec<SessionTime>,
     /// When it was last saved after an emulated session.
     saved: Nanos,
 }
@@ -35,12 +40,19 @@ impl<'a> Recorder<'a> {
     pub(super) fn new(
         plan: &'a Plan,
         record: &'a mut RunRecord,
-        store: &'a Store,
-        (format, progress): (OutputFormat, &'a Progress),
+        store: Option<&'a Store>,
+        monitor: &'a mut dyn RunMonitor,
     ) -> Self {
         let finished = record.sessions.iter().enumerate().filter(|(_, session)| session.finished);
-        finished.for_each(|(index, _)| progress.skip(index));
-        Self { plan, record, store, format, progress, saved: Nanos::ZERO }
+        finished.for_each(|(index, _)| monitor.session_skipped(index));
+        let is_resumed = record.sessions.iter().map(|it| !it.steps.is_empty()).collect();
+        let (begun, saved) = (Nanos::ZERO, Nanos::ZERO);
+        Self { plan, record, store, monitor, is_resumed, begun, times: Vec::new(), saved }
+    }
+
+    /// How long the sessions on real targets took that this run has begun and ended.
+    pub(super) fn times(self) -> Vec<SessionTime> {
+        self.times
     }
 
     /// Whether a session is finished.
@@ -49,42 +61,39 @@ impl<'a> Recorder<'a> {
     }
 
     /// Begins to show a session: a real target is announced once, for it takes minutes.
-    pub(super) fn begin(&self, index: usize) {
+    pub(super) fn begin(&mut self, index: usize) {
         let sessions = &self.plan.sessions;
         let target = |index: usize| &sessions[index].planned.target;
         let goes_on = index > 0 && target(index) == target(index - 1);
         if !goes_on && sessions[index].target.emulated_drive().is_none() {
-            self.progress.announce(target(index));
+            self.monitor.target_begins(target(index));
         }
     }
 
-    /// Shows that a session begins, whichever is shown.
-    pub(super) fn opened(&self, index: usize) {
-        self.progress.session_begins(index, &self.title(index));
+    /// Tells that a session begins, whichever is shown.
+    pub(super) fn opened(&mut self, index: usize) {
+        self.begun = monotonic_time();
+        self.monitor.session_begins(index);
     }
 
-    /// Shows that a session waits before it begins.
-    pub(super) fn waits(&self, index: usize, text: &str, is_news: bool) {
-        self.progress.waits(&format!("{}: {text}", self.title(index)), is_news);
+    /// Tells where a session is, whichever is shown.
+    pub(super) fn stage(&mut self, index: usize, stage: &Stage<'_>) {
+        self.monitor.stage(index, stage);
     }
 
-    /// Shows where a session is, whichever is shown.
-    pub(super) fn stage(&self, index: usize, stage: &Stage<'_>) {
-        self.progress.stage(index, &self.title(index), stage);
+    /// Tells what of a target is worth to know.
+    pub(super) fn note(&mut self, text: &str) {
+        self.monitor.note(text);
     }
 
-    /// How the bar calls a session.
-    fn title(&self, index: usize) -> String {
-        let session = &self.plan.sessions[index];
-        let drive = session.target.emulated_drive();
-        let target = drive.map_or(&session.planned.target, |drive| &drive.profile().name);
-        format!("{} on {target}", session.planned.method)
+    /// Tells what failed after a session had failed.
+    pub(super) fn also_failed(&mut self, failure: Failure) {
+        self.monitor.warning(&RunWarning::AlsoFailed(failure));
     }
 
-    /// Shows a step of the session that is shown.
+    /// Tells of a step of the session that is shown.
     pub(super) fn show(&mut self, index: usize, step: &Step) {
-        self.progress.step(step);
-        self.event(index, "step", step);
+        self.monitor.step(index, step);
     }
 
     /// Puts a session into its place in the record, in which those before it have theirs, too.
@@ -102,8 +111,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Writes the record.
-    pub(super) fn save(&self) -> Result<(), Failure> {
-        self.store.save(self.record)
+    pub(super) fn save(&mut self) -> Result<(), Failure> {
+        kept(self.store, self.monitor, |store| store.save(self.record))
     }
 
     /// The same after an emulated session, which can be repeated: where writing takes long, once in
@@ -135,7 +144,14 @@ impl<'a> Recorder<'a> {
 
     /// Puts down how a session ended that is in the record.
     pub(super) fn finish(&mut self, index: usize, end: End) {
-        self.progress.session_ends(index, matches!(end, End::LeftOut(_)));
+        let left_out = matches!(end, End::LeftOut(_));
+        self.monitor.session_ends(index, left_out);
+        let is_resumed = self.is_resumed.get(index).is_some_and(|is| *is);
+        let is_real = self.plan.sessions[index].target.emulated_drive().is_none();
+        if is_real && !is_resumed && !left_out {
+            let took_s = monotonic_time().seconds() - self.begun.seconds();
+            self.times.push(SessionTime { index, took_s });
+        }
         let session = self.session(index);
         session.finished = true;
         match end {
@@ -144,24 +160,17 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Shows how the session that is shown ended, and shows it no more.
+    /// Tells how the session that is shown ended, and shows it no more.
     pub(super) fn show_end(&mut self, index: usize) {
         if let Some(session) = self.record.sessions.get(index).filter(|session| session.finished) {
             for figure in &session.figures {
-                self.event(index, "figure", figure);
+                self.monitor.figure(index, figure);
             }
         }
     }
 
     fn session(&mut self, index: usize) -> &mut SessionRecord {
         &mut self.record.sessions[index]
-    }
-
-    fn event(&self, index: usize, kind: &str, content: &impl serde::Serialize) {
-        if self.format == OutputFormat::Ndjson {
-            let event = serde_json::json!({ "event": kind, "session": index, kind: content });
-            data(&format!("{event}\n"));
-        }
     }
 }
 
@@ -179,7 +188,7 @@ fn put_found(session: &mut SessionRecord, found: MethodResult) {
 pub(super) struct Alone<'a, 'r> {
     recorder: &'a mut Recorder<'r>,
     index: usize,
-    /// Begun with the first step; where that and the others come from.
+    /// Begun with the first step if the run is kept; where that and the others come from.
     steps: Option<(StepFile, StepOrigin)>,
     /// Whether it was said that it waits.
     has_waited: bool,
@@ -216,7 +225,8 @@ impl Listener for Alone<'_, '_> {
         record.steps.clone_from(&done);
         let target = &recorder.plan.sessions[*index].target;
         let discards = record.target.capabilities.get("discard").is_some_and(|it| it != "none");
-        if discards && target.shares_filesystem_with(&recorder.store.whereabouts()) {
+        let on_target = |store: &Store| target.shares_filesystem_with(&store.whereabouts());
+        if discards && recorder.store.is_some_and(on_target) {
             record.caveats.push(Caveat::OutputOnTarget.id().to_owned());
         }
         recorder.put(*index, record);
@@ -226,7 +236,8 @@ impl Listener for Alone<'_, '_> {
     }
 
     fn waits(&mut self, text: &str, long: bool) {
-        self.recorder.waits(self.index, text, long && !self.has_waited);
+        let is_news = long && !self.has_waited;
+        self.recorder.monitor.session_waits(self.index, text, is_news);
         self.has_waited |= long;
     }
 
@@ -234,17 +245,27 @@ impl Listener for Alone<'_, '_> {
         self.recorder.stage(self.index, stage);
     }
 
+    fn note(&mut self, text: String) {
+        self.recorder.note(&text);
+    }
+
+    fn also_failed(&mut self, failure: Failure) {
+        self.recorder.also_failed(failure);
+    }
+
     fn keep(&mut self, step: Step) -> Result<(), Failure> {
         let Self { recorder, index, steps, .. } = self;
         recorder.show(*index, &step);
         let sequence = recorder.session(*index).steps.len();
         recorder.session(*index).steps.push(step.clone());
-        if steps.is_none() {
-            let origin = StepOrigin::of(recorder.record, *index);
-            let origin = origin.expect("a run on a real target has an id");
-            *steps = Some((recorder.store.begin_steps()?, origin));
-        }
-        let (file, origin) = steps.as_mut().expect("it was begun");
-        file.append(origin, sequence, &step)
+        kept(recorder.store, recorder.monitor, |store| {
+            if steps.is_none() {
+                let origin = StepOrigin::of(recorder.record, *index);
+                let origin = origin.expect("a run on a real target has an id");
+                *steps = Some((store.begin_steps()?, origin));
+            }
+            let (file, origin) = steps.as_mut().expect("it was begun");
+            file.append(origin, sequence, &step)
+        })
     }
 }

@@ -10,13 +10,16 @@ use trimbench_core::Nanos;
 use trimbench_devices::{Consent, TargetSpec};
 use trimbench_results::PlannedSession;
 
-use super::Session;
+use super::ResolvedSession;
 use crate::failure::Failure;
-use crate::store::{SessionTime, Store};
+use crate::store::{LoadedRecord, SessionTime, Store};
 
 /// By how much the sessions of an earlier run took longer than foretold.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TimedBy(Vec<Paced>);
+pub(super) struct TimedBy {
+    paced: Vec<Paced>,
+    flaws: Vec<String>,
+}
 
 #[derive(Clone, Debug)]
 struct Paced {
@@ -27,13 +30,14 @@ struct Paced {
 
 impl TimedBy {
     /// Of the run in a directory, foretold at `rate` bytes a second.
-    pub(crate) fn read(directory: &Path, consent: &Consent, rate: u64) -> Result<Self, Failure> {
+    pub(super) fn read(directory: &Path, consent: &Consent, rate: u64) -> Result<Self, Failure> {
         let store = Store::open(directory)?;
-        let (record, times) = (store.load()?, store.session_times());
+        let LoadedRecord { record, flaws } = store.load()?;
         let mut paced = Vec::new();
-        for SessionTime { index, took_s } in times {
+        for SessionTime { index, took_s } in store.session_times() {
             let Some(planned) = record.plan.get(index) else { continue };
-            let session = Session::recorded(planned, TargetSpec::parse(&planned.target, None)?)?;
+            let target = TargetSpec::parse(&planned.target, None)?;
+            let session = ResolvedSession::recorded(planned, target)?;
             let foretold = session.rough_demand(consent, rate).map_or(Nanos::ZERO, |it| it.time);
             if foretold > Nanos::ZERO {
                 let PlannedSession { method, target, .. } = planned.clone();
@@ -47,12 +51,17 @@ impl TimedBy {
                         emulated drives have a clock of their own";
             return Err(Failure::usage(error).with_hint(hint));
         }
-        Ok(Self(paced))
+        Ok(Self { paced, flaws })
+    }
+
+    /// What is not believed of that run.
+    pub(super) fn flaws(&self) -> &[String] {
+        &self.flaws
     }
 
     /// How many times as long as foretold the same method took on the same target, if it ran there.
-    pub(crate) fn pace(&self, planned: &PlannedSession) -> Option<f64> {
+    pub(super) fn pace(&self, planned: &PlannedSession) -> Option<f64> {
         let same = |it: &&Paced| it.method == planned.method && it.target == planned.target;
-        self.0.iter().find(same).map(|it| it.pace)
+        self.paced.iter().find(same).map(|it| it.pace)
     }
 }

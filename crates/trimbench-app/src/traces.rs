@@ -1,4 +1,4 @@
-//! Opens the files of a trace for reading.
+//! Opens the files of traces for reading.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,41 +10,7 @@ use trimbench_claim::Inode;
 use trimbench_core::text::from_text;
 use trimbench_trace::{Input, ReadOptions, Reader, TraceError, TraceSource, Traces};
 
-use super::unreadable;
-use crate::args::trace::ReadArgs;
 use crate::failure::Failure;
-
-/// The trace of these files, and which files these are whatever their names.
-pub(super) fn open(files: &[PathBuf], args: &ReadArgs) -> Result<(Reader, Vec<Inode>), Failure> {
-    let mut inputs = Vec::new();
-    let mut inodes = Vec::new();
-    for file in files.iter().flat_map(|file| files_of(file)) {
-        let (input, inode) = input(&file)?;
-        inputs.push(input);
-        inodes.push(inode);
-    }
-    Ok((Reader::open(inputs, &args.options()).map_err(unreadable)?, inodes))
-}
-
-fn input(file: &Path) -> Result<(Input, Inode), Failure> {
-    let unread = |error: io::Error| {
-        Failure::usage(error).context(format!("cannot read `{}`", file.display()))
-    };
-    if file == Path::new("-") {
-        let stdin = io::stdin();
-        let inode = Inode::of(&stdin).map_err(unread)?;
-        return Ok((Input::stream("standard input", stdin), inode));
-    }
-    let name = file.display().to_string();
-    let opened = File::open(file).and_then(|file| Ok((file.metadata()?, Inode::of(&file)?, file)));
-    let (metadata, inode, file) = opened.map_err(unread)?;
-    if metadata.is_dir() {
-        let error = anyhow::anyhow!("`{name}` is a directory");
-        return Err(Failure::usage(error).with_hint("name the files of the trace"));
-    }
-    let is_file = metadata.is_file();
-    Ok((if is_file { Input::file(name, file) } else { Input::stream(name, file) }, inode))
-}
 
 /// Opens trace files by name for whoever replays them, again for each pass: so they must be regular
 /// files. What cannot be found by content is for `trace convert` to read first.
@@ -72,6 +38,42 @@ impl Traces for TraceFiles {
             .collect();
         Ok(Box::new(Reader::open(inputs?, &ReadOptions::default())?))
     }
+}
+
+/// The trace of these files, and which files these are whatever their names. `-` is standard input,
+/// and the name that blktrace was given stands for all that it wrote.
+pub fn open_trace(
+    files: &[PathBuf],
+    options: &ReadOptions,
+) -> Result<(Reader, Vec<Inode>), Failure> {
+    let mut inputs = Vec::new();
+    let mut inodes = Vec::new();
+    for file in files.iter().flat_map(|file| files_of(file)) {
+        let (input, inode) = input(&file)?;
+        inputs.push(input);
+        inodes.push(inode);
+    }
+    Ok((Reader::open(inputs, options)?, inodes))
+}
+
+fn input(file: &Path) -> Result<(Input, Inode), Failure> {
+    let unread = |error: io::Error| {
+        Failure::usage(error).context(format!("cannot read `{}`", file.display()))
+    };
+    if file == Path::new("-") {
+        let stdin = io::stdin();
+        let inode = Inode::of(&stdin).map_err(unread)?;
+        return Ok((Input::stream("standard input", stdin), inode));
+    }
+    let name = file.display().to_string();
+    let opened = File::open(file).and_then(|file| Ok((file.metadata()?, Inode::of(&file)?, file)));
+    let (metadata, inode, file) = opened.map_err(unread)?;
+    if metadata.is_dir() {
+        let error = anyhow::anyhow!("`{name}` is a directory");
+        return Err(Failure::usage(error).with_hint("name the files of the trace"));
+    }
+    let is_file = metadata.is_file();
+    Ok((if is_file { Input::file(name, file) } else { Input::stream(name, file) }, inode))
 }
 
 /// A regular file, opened.

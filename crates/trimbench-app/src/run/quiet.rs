@@ -7,10 +7,10 @@ use trimbench_linux::monotonic_time;
 use trimbench_results::Session as SessionRecord;
 
 use super::session::Listener;
-use crate::args::QuietArgs;
-use crate::dry_run::rough_span;
 use crate::failure::Failure;
-use crate::plan::Session;
+use crate::options::QuietOptions;
+use crate::plan::ResolvedSession;
+use crate::rough::rough_span;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ const HINT: &str = "stop what uses it, wait longer (`--quiet-wait 10min`), or ad
 /// The target did not come to rest for as long as it was waited for.
 #[derive(Debug, thiserror::Error)]
 #[error("the target is not quiet: {load} (waited {})", rough_span(*waited))]
-pub(crate) struct TargetBusy {
+pub struct TargetBusy {
     load: LoadOfOthers,
     waited: Nanos,
 }
@@ -41,8 +41,8 @@ struct Looked {
 /// Looks at the target of a session until it is quiet, and notes what was seen in the record of
 /// the session. An error if it stays busy and nobody said that this is no matter.
 pub(super) fn wait_for_quiet(
-    session: &Session,
-    args: QuietArgs,
+    session: &ResolvedSession,
+    options: QuietOptions,
     record: &mut SessionRecord,
     (listener, interrupt): (&mut dyn Listener, &Interrupt),
 ) -> Result<(), Failure> {
@@ -50,20 +50,20 @@ pub(super) fn wait_for_quiet(
         return Ok(());
     }
     // It opens the device, so only where it is asked for.
-    let Some(watch) = args.looks().then(|| session.target.load_watch()).flatten() else {
+    let Some(watch) = options.looks().then(|| session.target.load_watch()).flatten() else {
         note(record, "not looked (`--quiet-wait 0s`)".to_owned());
         return Ok(());
     };
     listener.waits("looking for other load", false);
     let look = || watch.look(WINDOW, interrupt);
     let told = |text: &str| listener.waits(text, true);
-    let looked = looks(args.quiet_wait, look, monotonic_time, told);
+    let looked = looks(options.wait, look, monotonic_time, told);
     let Looked { last, quietness, took } = looked.ok_or(MethodError::Run(RunError::Interrupted))?;
     let seen = seen_text(&last);
     match quietness {
         Quietness::Quiet => note(record, format!("yes: {seen}")),
         Quietness::Unknown => note(record, "not known: nothing could be looked at".to_owned()),
-        Quietness::Busy(load) if args.busy_ok => {
+        Quietness::Busy(load) if options.busy_ok => {
             note(record, format!("no: {load}; {seen}"));
             record.caveat(Caveat::BusyTarget);
         }

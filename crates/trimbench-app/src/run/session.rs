@@ -13,9 +13,8 @@ use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord
 
 use super::quiet::wait_for_quiet;
 use crate::failure::Failure;
-use crate::output::note;
-use crate::plan::{Plan, Session};
-use crate::trace::TraceFiles;
+use crate::plan::{Plan, ResolvedSession};
+use crate::traces::TraceFiles;
 
 /// What to do where files are refused although there is space.
 const NO_INODES: &str = "the filesystem has free space and no free inodes, which each file needs \
@@ -32,6 +31,12 @@ pub(super) trait Listener {
 
     /// The method reached another stage.
     fn stage(&mut self, stage: &Stage<'_>);
+
+    /// Something of the target is worth to know.
+    fn note(&mut self, text: String);
+
+    /// The session has failed, and this failed then, too.
+    fn also_failed(&mut self, failure: Failure);
 
     /// A step was measured: keep it.
     fn keep(&mut self, step: Step) -> Result<(), Failure>;
@@ -80,7 +85,7 @@ pub(super) fn run(
 
 fn measure(
     plan: &Plan,
-    session: &Session,
+    session: &ResolvedSession,
     (listener, aftermath): (&mut dyn Listener, &mut Aftermath),
     (interrupt, slots): (&Interrupt, &Slots),
 ) -> Result<End, Failure> {
@@ -92,10 +97,10 @@ fn measure(
     let (space, memory) = (method.space(), method.memory());
     let opening = Opening { space, seed, consent, purge, memory, interrupt };
     let mut target = session.target.open(&opening).map_err(|error| not_open(error, method))?;
-    target.notes.iter().for_each(|text| note(text));
+    std::mem::take(&mut target.notes).into_iter().for_each(|text| listener.note(text));
     let mut record = session_record(session, &target);
     if method.fits(target.capabilities()).is_ok() {
-        wait_for_quiet(session, plan.others, &mut record, (&mut *listener, interrupt))?;
+        wait_for_quiet(session, plan.quiet, &mut record, (&mut *listener, interrupt))?;
     }
     let done = listener.opened(record)?;
     if !plan.named
@@ -137,7 +142,7 @@ fn measure(
         (Ok(_), Err(error)) => Err(error.into()),
         (Err(error), closed) => {
             if let Err(failure) = closed {
-                Failure::from(failure).print();
+                listener.also_failed(failure.into());
             }
             let failure = Failure::from(error);
             let is_for_inodes = no_inodes && failure.is_for_room();
@@ -205,11 +210,11 @@ fn clock_name(clock: Clock) -> &'static str {
 }
 
 /// The part of the record of a session of which nothing is known but the plan.
-pub(super) fn planned_record(session: &Session) -> SessionRecord {
+pub(super) fn planned_record(session: &ResolvedSession) -> SessionRecord {
     SessionRecord::planned(session.planned.clone(), session.info.version)
 }
 
-fn session_record(session: &Session, target: &OpenTarget) -> SessionRecord {
+fn session_record(session: &ResolvedSession, target: &OpenTarget) -> SessionRecord {
     let (description, capabilities) = (&target.description, target.capabilities());
     let caveats = description.caveats.iter().map(|caveat| caveat.id().to_owned());
     let debug = (cfg!(debug_assertions) && capabilities.clock == Clock::Wall)

@@ -1,7 +1,8 @@
 //! How much longer a run takes, from its plan and from what has been measured of it.
 //!
 //! Every session begins with a *prior*: on a real target the time that its method plans, on an
-//! emulated one what the emulation of so many written bytes took elsewhere ([`RATES`]). Three
+//! emulated one what the emulation of so many written bytes took elsewhere
+//! ([`MethodInfo::emulation_s_per_gb`]). Three
 //! things correct it:
 //!
 //! 1. Of a session that runs, the share that is done and the time that it took so far.
@@ -15,34 +16,16 @@
 
 use std::collections::BTreeMap;
 
-use trimbench_engine::Stage;
+use trimbench_engine::{MethodInfo, Stage};
 use trimbench_ssd::{Media, SsdConfig};
 
-use crate::store::SessionTime;
+use crate::plan::{Plan, ResolvedSession};
 
 #[cfg(test)]
 mod tests;
 
-/// Seconds that the emulation of a session takes per GB that its method writes at most, with the
-/// preset `quick`: the mean of the generic SATA and NVMe TLC drives, on 2 cores that had nothing
-/// else to do. Only their ratios matter once a session has ended.
-const RATES: [(&str, f64); 12] = [
-    ("delete-stall", 0.012),
-    ("trim-sweep", 0.005),
-    ("idle-trim", 0.0035),
-    ("recovery", 0.0103),
-    ("steady-state", 0.009),
-    ("latency-under-load", 0.04),
-    ("trim-integrity", 0.08),
-    ("settle", 0.0075),
-    ("policy", 0.0087),
-    ("replay", 0.0083),
-    ("postmark", 0.43),
-    ("delete-storm", 0.022),
-];
-/// The same for other methods.
-const OTHER_RATE: f64 = 0.018;
-/// The same for a medium without translation and collection, as a share.
+/// What the emulation takes for a medium without translation and collection, as a share of that for
+/// flash.
 const IN_PLACE: f64 = 0.7;
 /// What of it each program operation takes, where one writes as much as on those drives, as a
 /// share. Smaller ones are more of them.
@@ -63,60 +46,10 @@ const OVERDUE: f64 = 0.1;
 /// Before this share of a session is done, its own pace says little.
 const SHARE_MIN: f64 = 0.05;
 
-/// What is known of a session before it begins.
-#[derive(Clone, Debug)]
-pub(super) struct SessionCost {
-    pub(super) method: &'static str,
-    /// Whether it runs beside others.
-    pub(super) emulated: bool,
-    /// What it is expected to take, in seconds; zero if it will be left out.
-    pub(super) prior: f64,
-}
-
-impl SessionCost {
-    /// Of an emulated session that writes so many bytes on such a drive.
-    pub(super) fn emulated(method: &'static str, drive: &SsdConfig, written: u64) -> Self {
-        let rate = RATES.iter().find(|(name, _)| *name == method).map_or(OTHER_RATE, |it| it.1);
-        let programs = PROGRAM_BYTES / drive.geometry.program_bytes.0 as f64;
-        let costly = match drive.media {
-            Media::InPlace => IN_PLACE,
-            Media::Flash => (1.0 - PROGRAMS + PROGRAMS * programs).min(COSTLY_MAX),
-        };
-        Self { method, emulated: true, prior: OPENING + written as f64 / 1e9 * rate * costly }
-    }
-}
-
-/// Where a session is. Times are seconds since the run began.
-#[derive(Clone, Copy, Debug)]
-enum State {
-    Waiting,
-    Running(Running),
-    Ended { took: f64 },
-    LeftOut,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Running {
-    since: f64,
-    said: Option<Said>,
-}
-
-/// What a method last said of itself.
-#[derive(Clone, Copy, Debug)]
-struct Said {
-    at: f64,
-    /// The share of the session that was done, on the target's clock.
-    share: f64,
-    /// What was left, in seconds of the target's clock.
-    left: f64,
-    /// Steps that were done, and that were not.
-    done: usize,
-    open: usize,
-}
-
-/// The estimate of a run.
+/// The estimate of how long a run still takes. Times (`now`) are seconds since it began; an `index`
+/// is the place of a session in the plan.
 #[derive(Debug)]
-pub(super) struct Estimate {
+pub struct TimeLeft {
     jobs: usize,
     sessions: Vec<(SessionCost, State)>,
     /// Whether a page is written at the end.
@@ -125,22 +58,30 @@ pub(super) struct Estimate {
     page_since: Option<f64>,
 }
 
-impl Estimate {
-    pub(super) fn new(sessions: Vec<SessionCost>, jobs: usize, page: bool) -> Self {
+impl TimeLeft {
+    /// Of a run that begins; `page` says whether it ends with a page.
+    pub fn of(plan: &Plan, page: bool) -> Self {
+        let costs = plan.sessions.iter().map(|session| SessionCost::of(plan, session));
+        Self::new(costs.collect(), plan.jobs, page)
+    }
+
+    fn new(sessions: Vec<SessionCost>, jobs: usize, page: bool) -> Self {
         let sessions = sessions.into_iter().map(|cost| (cost, State::Waiting)).collect();
         Self { jobs: jobs.max(1), sessions, page, page_since: None }
     }
 
     /// A session was done by an earlier run.
-    pub(super) fn skip(&mut self, index: usize) {
+    pub fn skip(&mut self, index: usize) {
         self.sessions[index].1 = State::LeftOut;
     }
 
-    pub(super) fn begin(&mut self, index: usize, now: f64) {
+    /// A session begins.
+    pub fn begin(&mut self, index: usize, now: f64) {
         self.sessions[index].1 = State::Running(Running { since: now, said: None });
     }
 
-    pub(super) fn stage(&mut self, index: usize, stage: &Stage<'_>, now: f64) {
+    /// A session is at this stage.
+    pub fn stage(&mut self, index: usize, stage: &Stage<'_>, now: f64) {
         let State::Running(running) = &mut self.sessions[index].1 else { return };
         let (done, left) = (stage.now.since_start().seconds(), stage.left.seconds());
         let share = if done + left > 0.0 { done / (done + left) } else { 0.0 };
@@ -148,7 +89,8 @@ impl Estimate {
         running.said = Some(Said { at: now, share, left, done: stage.done, open });
     }
 
-    pub(super) fn end(&mut self, index: usize, left_out: bool, now: f64) {
+    /// A session has ended, or was left out.
+    pub fn end(&mut self, index: usize, left_out: bool, now: f64) {
         let state = &mut self.sessions[index].1;
         *state = match *state {
             State::Running(Running { since, .. }) if !left_out => {
@@ -159,7 +101,7 @@ impl Estimate {
     }
 
     /// All sessions are over: what follows is the page.
-    pub(super) fn close(&mut self, now: f64) {
+    pub fn close(&mut self, now: f64) {
         for (_, state) in &mut self.sessions {
             if !matches!(state, State::Ended { .. }) {
                 *state = State::LeftOut;
@@ -169,23 +111,14 @@ impl Estimate {
     }
 
     /// How many have ended, and how many there are.
-    pub(super) fn counts(&self) -> (usize, usize) {
+    pub fn counts(&self) -> (usize, usize) {
         let ended = |state: &State| matches!(state, State::Ended { .. } | State::LeftOut);
         let ended = self.sessions.iter().filter(|(_, state)| ended(state)).count();
         (ended, self.sessions.len())
     }
 
-    /// How long the sessions on real targets took that have ended.
-    pub(super) fn real_times(&self) -> Vec<SessionTime> {
-        let time = |(index, (cost, state)): (usize, &(SessionCost, State))| match state {
-            State::Ended { took } if !cost.emulated => Some(SessionTime { index, took_s: *took }),
-            _ => None,
-        };
-        self.sessions.iter().enumerate().filter_map(time).collect()
-    }
-
     /// What is left of the whole run at `now`, in seconds.
-    pub(super) fn left(&self, now: f64) -> f64 {
+    pub fn left(&self, now: f64) -> f64 {
         let paces = self.paces();
         let mut total = 0.0;
         for stretch in self.sessions.chunk_by(|a, b| a.0.emulated && b.0.emulated) {
@@ -238,6 +171,73 @@ impl Estimate {
         let of_method = of_method.into_iter().map(|(method, pace)| (method, pace.after(all)));
         Paces { all, of_method: of_method.collect() }
     }
+}
+
+/// What is known of a session before it begins.
+#[derive(Clone, Debug)]
+struct SessionCost {
+    method: &'static str,
+    /// Whether it runs beside others.
+    emulated: bool,
+    /// What it is expected to take, in seconds; zero if it will be left out.
+    prior: f64,
+}
+
+impl SessionCost {
+    fn of(plan: &Plan, session: &ResolvedSession) -> Self {
+        let demand = session.rough_demand(&plan.consent, plan.assumed_rate);
+        let demand = demand.map(|demand| plan.paced(session, demand));
+        let (info, method) = (session.info, session.info.id);
+        match (demand, session.target.emulated_drive()) {
+            (Some(demand), Some(drive)) => {
+                Self::emulated(info, &drive.profile().config, demand.written.0)
+            }
+            (demand, drive) => {
+                let look = plan.look_time(session);
+                let prior = demand.map_or(0.0, |demand| (demand.time + look).seconds());
+                Self { method, emulated: drive.is_some(), prior }
+            }
+        }
+    }
+
+    /// Of an emulated session that writes so many bytes on such a drive.
+    fn emulated(method: &MethodInfo, drive: &SsdConfig, written: u64) -> Self {
+        let programs = PROGRAM_BYTES / drive.geometry.program_bytes.0 as f64;
+        let costly = match drive.media {
+            Media::InPlace => IN_PLACE,
+            Media::Flash => (1.0 - PROGRAMS + PROGRAMS * programs).min(COSTLY_MAX),
+        };
+        let emulation = written as f64 / 1e9 * method.emulation_s_per_gb * costly;
+        Self { method: method.id, emulated: true, prior: OPENING + emulation }
+    }
+}
+
+/// Where a session is. Times are seconds since the run began.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Waiting,
+    Running(Running),
+    Ended { took: f64 },
+    LeftOut,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    since: f64,
+    said: Option<Said>,
+}
+
+/// What a method last said of itself.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    at: f64,
+    /// The share of the session that was done, on the target's clock.
+    share: f64,
+    /// What was left, in seconds of the target's clock.
+    left: f64,
+    /// Steps that were done, and that were not.
+    done: usize,
+    open: usize,
 }
 
 /// How long sessions took, and what was expected of them.

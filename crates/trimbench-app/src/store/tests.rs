@@ -1,8 +1,7 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-use trimbench_report::PAGE_MARK;
-use trimbench_results::{Outcome, PlannedSession, Session};
+use trimbench_results::{Outcome, PlannedSession, Program, Session};
 
 use super::*;
 
@@ -18,7 +17,12 @@ fn begun() -> RunRecord {
     session.target.kind = "directory".to_owned();
     RunRecord {
         schema: trimbench_results::SCHEMA,
-        program: crate::run::program(),
+        program: Program {
+            name: "trimbench".to_owned(),
+            version: "0.1.0".to_owned(),
+            commit: "unknown".to_owned(),
+            model_version: 1,
+        },
         run_id: Some("0123456789abcdef0123456789abcdef".to_owned()),
         seed: 1,
         outcome: Outcome::Running,
@@ -30,7 +34,7 @@ fn begun() -> RunRecord {
 
 fn step(id: &str) -> Step {
     let mut step = Step::new(id, "delete");
-    step.measure("stutter_s", 0.25);
+    step.metrics.insert("stutter_s".to_owned(), 0.25);
     step
 }
 
@@ -69,7 +73,7 @@ fn a_step_is_kept_without_writing_the_record_again() {
     // The whole record has them, and the file goes.
     store.save(&record).unwrap();
     assert!(!path.exists());
-    assert_eq!(store.load().unwrap(), record);
+    assert_eq!(store.load().unwrap(), LoadedRecord { record, flaws: vec![] });
 }
 
 #[test]
@@ -83,7 +87,7 @@ fn lines_that_are_not_believed_are_set_aside_with_all_others_and_the_others_coun
     std::fs::write(&path, &changed).unwrap();
     let flaws = store.salvage().unwrap().flaws;
     assert_eq!(flaws, ["line 2 of `steps.ndjson` is damaged or was changed: it is left out"]);
-    assert_eq!(ids(&store.load().unwrap()), ["delete-1", "delete-3"]);
+    assert_eq!(ids(&store.load().unwrap().record), ["delete-1", "delete-3"]);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), changed, "to look changes nothing");
     let failure = store.load_to_resume().unwrap_err();
     assert_eq!(failure.code, trimbench_core::exit::USAGE);
@@ -140,6 +144,9 @@ fn what_somebody_put_in_the_place_of_our_files_is_kept() {
     }
     store.save(&record).unwrap();
     let read = |name: &str| std::fs::read_to_string(store.path().join(name)).unwrap();
+    let (path, kept_as) = (store.path().join(RECORD), PathBuf::from("run.json.set-aside-1"));
+    assert_eq!(store.take_set_aside(), [SetAside { path, kept_as }]);
+    assert!(store.take_set_aside().is_empty());
     assert_eq!(read("run.json.set-aside-1"), "theirs");
     assert_eq!(read(STEPS), "theirs", "it is not ours to remove");
     append(&store, &record, &["delete-2"]);
@@ -147,14 +154,14 @@ fn what_somebody_put_in_the_place_of_our_files_is_kept() {
     assert_eq!(ids(&store.load_to_resume().unwrap()), ["delete-2"]);
     // A page of somebody else, and one that cannot be read.
     std::fs::write(store.path().join(PAGE), "<html>theirs").unwrap();
-    let page = format!("{PAGE_MARK}<body></body></html>");
-    assert!(store.save_page(&page).is_err());
+    let (page, is_page) = ("<html>ours", (|bytes| bytes.ends_with(b"ours")) as fn(&[u8]) -> bool);
+    assert!(store.save_page(page, is_page).is_err());
     std::fs::remove_file(store.path().join(PAGE)).unwrap();
     std::fs::create_dir(store.path().join(PAGE)).unwrap();
-    assert!(store.save_page(&page).is_err());
+    assert!(store.save_page(page, is_page).is_err());
     std::fs::remove_dir(store.path().join(PAGE)).unwrap();
-    store.save_page(&page).unwrap();
-    store.save_page(&page).unwrap();
+    store.save_page(page, is_page).unwrap();
+    store.save_page(page, is_page).unwrap();
     std::fs::write(store.path().join(HOST), "theirs").unwrap();
     assert!(store.host().is_empty());
     store.save_host(&host()).unwrap();
@@ -180,7 +187,7 @@ fn steps_of_an_earlier_session_are_not_in_the_next_file() {
     let (store, record) = begun_in(folder.path());
     append(&store, &record, &["before"]);
     append(&store, &record, &["after"]);
-    assert_eq!(ids(&store.load().unwrap()), ["after"]);
+    assert_eq!(ids(&store.load().unwrap().record), ["after"]);
     store.discard();
     assert!(!folder.path().join("run").exists());
 }

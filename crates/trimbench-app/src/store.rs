@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -19,16 +20,14 @@ use trimbench_results::{
 };
 
 use crate::failure::Failure;
-use crate::files::is_page;
-use crate::output::error_line;
 
 #[cfg(test)]
 mod tests;
 
-/// Where runs go without `--output`.
-pub(crate) const RUNS: &str = "trimbench-runs";
+/// Where runs go that are given no directory: below this one.
+pub const RUNS: &str = "trimbench-runs";
 /// The record's file.
-pub(crate) const RECORD: &str = "run.json";
+pub const RECORD: &str = "run.json";
 /// The steps of a session on a real target that goes on.
 const STEPS: &str = "steps.ndjson";
 /// What is true of this machine and this time only.
@@ -36,16 +35,36 @@ const HOST: &str = "host.json";
 /// What is said of a record whose seal is wrong.
 const CHANGED: &str = "was changed after it was written";
 /// The page of the run.
-pub(crate) const PAGE: &str = "report.html";
+pub const PAGE: &str = "report.html";
 
 /// Where one run is kept: a directory that is held from the start of the run to its end, whatever
 /// becomes of its name.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub struct Store {
     directory: OutputDirectory,
     /// By name: the files that this process wrote, or read and understood. What else has one of our
     /// names is somebody's, and is set aside.
     own: RefCell<BTreeMap<&'static str, Inode>>,
+    /// What was set aside and not yet told.
+    set_aside: RefCell<Vec<SetAside>>,
+}
+
+/// A file that had one of our names and was not written by this run: it has another name now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetAside {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Its name now, in the same directory.
+    pub kept_as: PathBuf,
+}
+
+/// The record of an earlier run, as far as it is believed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedRecord {
+    /// With the steps that were kept since it was written.
+    pub record: RunRecord,
+    /// What is not believed of which file, each in a sentence without a full stop.
+    pub flaws: Vec<String>,
 }
 
 /// The file that steps are appended to.
@@ -76,11 +95,11 @@ pub(crate) struct SessionTime {
 
 impl Store {
     fn of(directory: OutputDirectory) -> Self {
-        Self { directory, own: RefCell::default() }
+        Self { directory, own: RefCell::default(), set_aside: RefCell::default() }
     }
 
-    /// A new directory, or an empty one.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+    /// A new directory, or an empty one. It is this run's alone until the store is dropped.
+    pub fn create(path: &Path) -> Result<Self, Failure> {
         let directory = OutputDirectory::create(path).map_err(|error| unmade(path, error))?;
         let store = Self::of(directory).lock()?;
         if !store.directory.is_empty().map_err(|error| unmade(path, error))? {
@@ -103,8 +122,16 @@ impl Store {
         Ok(store)
     }
 
+    /// A new directory in `parent`, which is made if it is not there. Its name is the time, with a
+    /// number behind it if several runs begin in one second.
+    pub fn create_below(parent: &Path) -> Result<Self, Failure> {
+        let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        let numbered = (2..).map(|number| format!("{time}-{number}"));
+        Self::create_one_of(parent, std::iter::once(time.clone()).chain(numbered))
+    }
+
     /// A new directory in `parent`, by the first of `names` that is free.
-    pub(crate) fn create_one_of(
+    fn create_one_of(
         parent: &Path,
         names: impl IntoIterator<Item = String>,
     ) -> Result<Self, Failure> {
@@ -133,7 +160,7 @@ impl Store {
     }
 
     /// The directory of an earlier run; the `run.json` in it means the same.
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+    pub fn open(path: &Path) -> Result<Self, Failure> {
         let record = path.file_name().is_some_and(|name| name == RECORD);
         let directory = match path.parent() {
             Some(parent) if record && path.is_file() => parent,
@@ -149,29 +176,34 @@ impl Store {
     }
 
     /// The directory as it was named.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
     /// Where the directory is by now: as it was named, if it is still there.
-    pub(crate) fn whereabouts(&self) -> PathBuf {
+    pub fn whereabouts(&self) -> PathBuf {
         self.directory.whereabouts()
     }
 
     /// Removes what this run made: nothing was measured. What cannot be removed stays.
-    pub(crate) fn discard(&self) {
+    pub fn discard(&self) {
         for file in [RECORD, STEPS, HOST] {
             self.remove_own(file);
         }
         self.directory.remove_made();
     }
 
-    /// Reads the record, with the steps that were kept since it was written. Says what of it is not
-    /// believed.
-    pub(crate) fn load(&self) -> Result<RunRecord, Failure> {
+    /// Reads the record, with the steps that were kept since it was written.
+    pub fn load(&self) -> Result<LoadedRecord, Failure> {
         let loaded = self.read(RunRecord::from_json)?;
-        loaded.flaws().iter().for_each(|flaw| error_line(&format!("{}: {flaw}", self.shown())));
-        Ok(loaded.content)
+        let named = |flaw: &String| format!("{}: {flaw}", self.shown());
+        let flaws = loaded.flaws().iter().map(named).collect();
+        Ok(LoadedRecord { record: loaded.content, flaws })
+    }
+
+    /// What was set aside since the last call. It is for the user to know.
+    pub fn take_set_aside(&self) -> Vec<SetAside> {
+        self.set_aside.take()
     }
 
     /// The same, to go on with the run: an error if somebody changed the record, or if lines of
@@ -202,7 +234,7 @@ impl Store {
     }
 
     /// Reads what can be understood of the record: for reports, never to go on with the run.
-    pub(crate) fn salvage(&self) -> Result<Salvaged, Failure> {
+    pub fn salvage(&self) -> Result<Salvaged, Failure> {
         let loaded = self.read(RunRecord::salvage)?;
         let found = loaded.flaws();
         let mut salvaged = loaded.content;
@@ -211,7 +243,7 @@ impl Store {
     }
 
     /// Why the record cannot be read as a whole; `None` if it can.
-    pub(crate) fn refusal(&self) -> Option<Failure> {
+    pub fn refusal(&self) -> Option<Failure> {
         self.read(RunRecord::from_json).err()
     }
 
@@ -291,7 +323,7 @@ impl Store {
 
     /// What is true of the machine and time of an earlier run, as keys and texts; empty where it is
     /// not known. No figure depends on it.
-    pub(crate) fn host(&self) -> BTreeMap<String, String> {
+    pub fn host(&self) -> BTreeMap<String, String> {
         let Some(host) = self.kept_host() else { return BTreeMap::new() };
         let mut texts = host.environment;
         let command: Vec<String> =
@@ -321,8 +353,9 @@ impl Store {
             .map_err(|error| Failure::target(error).context("cannot write `host.json`"))
     }
 
-    /// Writes the page of the run, unless something else has its name.
-    pub(crate) fn save_page(&self, page: &str) -> Result<(), Failure> {
+    /// Writes the page of the run, unless something else has its name: what `is_page` does not
+    /// know.
+    pub fn save_page(&self, page: &str, is_page: fn(&[u8]) -> bool) -> Result<(), Failure> {
         debug_assert!(is_page(page.as_bytes()), "it would not be replaced later");
         let path = self.path().join(PAGE);
         match self.directory.read_file(OsStr::new(PAGE)) {
@@ -356,7 +389,7 @@ impl Store {
     }
 
     /// What a file of ours takes the place of: of its own last state. What is not ours is set aside
-    /// first, and that is said.
+    /// first.
     fn replaced(&self, name: &str) -> Result<Replaces, OutputError> {
         match self.directory.inode_of(OsStr::new(name))? {
             None => Ok(Replaces::Nothing),
@@ -364,15 +397,19 @@ impl Store {
                 Ok(found.map_or(Replaces::Nothing, Replaces::File))
             }
             Some(_) => {
-                let aside = self.directory.set_aside(OsStr::new(name))?;
-                error_line(&format!(
-                    "`{}` was not written by this run: it is kept as `{}`",
-                    self.path().join(name).display(),
-                    Path::new(&aside).display()
-                ));
+                let kept_as = self.directory.set_aside(OsStr::new(name))?.into();
+                let path = self.path().join(name);
+                self.set_aside.borrow_mut().push(SetAside { path, kept_as });
                 Ok(Replaces::Nothing)
             }
         }
+    }
+}
+
+impl fmt::Display for SetAside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, kept_as) = (self.path.display(), self.kept_as.display());
+        write!(formatter, "`{path}` was not written by this run: it is kept as `{kept_as}`")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Job files: the plan of a run as TOML, for `--job`.
+//! Job files: the plan of a run as TOML.
 //!
 //! A job has what decides the measurement: methods, targets, preset, settings, capacity, seed and
 //! limits. It never has permission to destroy, which must be given for each run by someone who
@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::path::Path;
 
 use anyhow::anyhow;
 use toml::de::{DeTable, DeValue};
@@ -18,8 +19,8 @@ use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::reason;
 use trimbench_core::text::{from_text, shell_word, to_text};
 
-use crate::args::RunArgs;
 use crate::failure::Failure;
+use crate::options::PlanOptions;
 use crate::plan::Plan;
 
 #[cfg(test)]
@@ -33,41 +34,37 @@ const KEYS: [&str; 8] =
 /// Options of the command line that permit something.
 const CONSENT: [&str; 3] = ["destroy", "overwrite-signature", "sole-user"];
 
-/// The arguments with those of their job file, if they name one.
-pub(crate) fn applied(args: &RunArgs) -> Result<Cow<'_, RunArgs>, Failure> {
-    let Some(path) = &args.job else { return Ok(Cow::Borrowed(args)) };
+/// Puts what a job file says into the options.
+pub fn read_job(path: &Path, options: &mut PlanOptions) -> Result<(), Failure> {
     let name = to_text(path);
     let text = std::fs::read_to_string(path).map_err(|error| unread(&name, &error))?;
-    let mut args = args.clone();
-    Job { name: &name, text: &text }.read_into(&mut args)?;
-    Ok(Cow::Owned(args))
+    Job { name: &name, text: &text }.read_into(options)
 }
 
-/// The job file that means what the arguments mean, on whatever machine.
-pub(crate) fn described(args: &RunArgs, plan: &Plan) -> String {
+/// The job file that means what the options mean of which the plan was made, on whatever machine.
+pub fn job_text(options: &PlanOptions, plan: &Plan) -> String {
     let mut text =
         "# A job of trimbench: `trimbench run --job FILE` runs it. Permission to destroy \
                     is never in it.\n"
             .to_owned();
     let _ = writeln!(text, "format = {FORMAT}");
-    let methods = args.methods();
-    if !methods.is_empty() {
-        let _ = writeln!(text, "methods = {}", list(&methods));
+    if !options.methods.is_empty() {
+        let _ = writeln!(text, "methods = {}", list(&options.methods));
     }
     if !plan.targets.is_empty() {
         let _ = writeln!(text, "targets = {}", list(&plan.targets));
-    } else if let Some(capacity) = args.capacity {
+    } else if let Some(capacity) = options.capacity {
         // Targets that were named have it in their texts.
         let _ = writeln!(text, "capacity = {}", quoted(&capacity.to_string()));
     }
-    let _ = writeln!(text, "preset = {}", quoted(&args.preset));
+    let _ = writeln!(text, "preset = {}", quoted(&options.preset));
     let seed = i64::try_from(plan.seed)
         .map_or_else(|_| quoted(&plan.seed.to_string()), |seed| seed.to_string());
     let _ = writeln!(text, "seed = {seed}");
-    if !args.limits.is_empty() {
-        let _ = writeln!(text, "limits = {}", list(&args.limits));
+    if !options.limits.is_empty() {
+        let _ = writeln!(text, "limits = {}", list(&options.limits));
     }
-    let mut settings: Vec<String> = args.settings().iter().map(to_text).collect();
+    let mut settings: Vec<String> = options.settings.iter().map(to_text).collect();
     if !settings.is_empty() {
         text.push_str("\n[settings]\n");
         settings.sort();
@@ -86,8 +83,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Puts what the file says into the arguments.
-    fn read_into(&self, args: &mut RunArgs) -> Result<(), Failure> {
+    fn read_into(&self, options: &mut PlanOptions) -> Result<(), Failure> {
         let tree = DeTable::parse(self.text).map_err(|error| {
             let place = error.span().unwrap_or(0..0);
             self.wrong(place, error.message())
@@ -97,27 +93,27 @@ impl Job<'_> {
             let place = value.span();
             match key.get_ref().as_ref() {
                 "format" => {}
-                "methods" => args.set_methods(self.texts("methods", (value.get_ref(), place))?),
+                "methods" => options.methods = self.texts("methods", (value.get_ref(), place))?,
                 "targets" => {
                     let texts = self.texts("targets", (value.get_ref(), place))?;
-                    args.set_targets(texts.iter().map(|text| from_text(text)).collect());
+                    options.targets = texts.iter().map(|text| from_text(text)).collect();
                 }
-                "limits" => args.limits = self.texts("limits", (value.get_ref(), place))?,
-                "preset" => args.preset = self.one("preset", (value.get_ref(), place))?,
+                "limits" => options.limits = self.texts("limits", (value.get_ref(), place))?,
+                "preset" => options.preset = self.one("preset", (value.get_ref(), place))?,
                 "capacity" => {
                     let text = self.one("capacity", (value.get_ref(), place.clone()))?;
                     let capacity = text.parse::<Bytes>();
                     let wrong = |error| self.wrong(place, &format!("`capacity`: {error}"));
-                    args.capacity = Some(capacity.map_err(wrong)?);
+                    options.capacity = Some(capacity.map_err(wrong)?);
                 }
                 "seed" => {
                     let text = self.one("seed", (value.get_ref(), place.clone()))?;
-                    args.seed = text.parse().map_err(|_| {
+                    options.seed = text.parse().map_err(|_| {
                         self.wrong(place, &format!("`seed = {text}` is not a whole number"))
                             .with_hint(format!("give 0 to {}", u64::MAX))
                     })?;
                 }
-                "settings" => args.set = self.settings((value.get_ref(), place))?,
+                "settings" => options.settings = self.settings((value.get_ref(), place))?,
                 other => return Err(self.unknown(key.span(), other, value.get_ref())),
             }
         }

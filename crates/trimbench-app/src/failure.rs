@@ -1,56 +1,70 @@
-//! Errors as the user sees them: what failed, why, what to do, and the exit code.
+//! Errors as the user sees them: what failed, why, what to do, and the exit code. What to do is
+//! said in the words of the command line.
 
 use std::fmt;
 
+use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::settings::SettingError;
 use trimbench_core::{Errno, ProvisionError, exit, reason};
 use trimbench_devices::TargetError;
 use trimbench_engine::MethodError;
 use trimbench_engine::runner::RunError;
-
-use crate::output::error_line;
+use trimbench_trace::TraceError;
 
 #[cfg(test)]
 mod tests;
 
 /// An error with its exit code.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) code: u8,
-    pub(crate) error: anyhow::Error,
-    pub(crate) hint: Option<String>,
+pub struct Failure {
+    /// One of `trimbench_core::exit`.
+    pub code: u8,
+    /// What failed, and of what.
+    pub error: anyhow::Error,
+    /// What to do, if that is known: a sentence without a full stop.
+    pub hint: Option<String>,
 }
 
 impl Failure {
     /// The command line or a file is wrong.
-    pub(crate) fn usage(error: impl Into<anyhow::Error>) -> Self {
+    pub fn usage(error: impl Into<anyhow::Error>) -> Self {
         Self { code: exit::USAGE, error: error.into(), hint: None }
     }
 
     /// The target is unsuitable.
-    pub(crate) fn target(error: impl Into<anyhow::Error>) -> Self {
+    pub fn target(error: impl Into<anyhow::Error>) -> Self {
         Self { code: exit::TARGET, error: error.into(), hint: None }
     }
 
     /// The user ended it.
-    pub(crate) fn interrupted() -> Self {
+    pub fn interrupted() -> Self {
         let error = anyhow::anyhow!("interrupted");
         Self { code: exit::INTERRUPTED, error, hint: None }
     }
 
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    /// There is no such name: with the nearest that is known, and all of them.
+    pub fn unknown(kind: &str, given: &str, known: &[&str]) -> Self {
+        let meant = nearest(given, known.iter().copied());
+        Self::usage(anyhow::anyhow!("there is no {kind} `{given}`{}", did_you_mean(meant)))
+            .with_hint(format!("{kind}s: {}", known.join(", ")))
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Whether it can go on where it stopped once there is room again.
-    pub(crate) fn is_for_room(&self) -> bool {
+    pub fn is_for_room(&self) -> bool {
         let cause = self.error.downcast_ref();
         matches!(cause, Some(MethodError::File { errno: Errno::ENOSPC, .. }))
     }
 
     /// Says what was going on.
-    pub(crate) fn context(mut self, text: impl fmt::Display + Send + Sync + 'static) -> Self {
+    #[must_use]
+    pub fn context(mut self, text: impl fmt::Display + Send + Sync + 'static) -> Self {
         self.error = self.error.context(text);
         self
     }
@@ -64,21 +78,21 @@ impl Failure {
     }
 
     /// The whole chain in one line.
-    pub(crate) fn message(&self) -> String {
+    pub fn message(&self) -> String {
         let text = |cause: &(dyn std::error::Error + 'static)| {
             cause.downcast_ref().map_or_else(|| cause.to_string(), reason)
         };
         self.error.chain().map(text).collect::<Vec<_>>().join(": ")
     }
+}
 
-    pub(crate) fn print(&self) {
-        error_line(&format!("error: {}", self.message()));
-        if let Some(hint) = &self.hint {
-            error_line("");
-            error_line(&format!("hint: {hint}"));
-        }
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message())
     }
 }
+
+impl std::error::Error for Failure {}
 
 impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
@@ -122,5 +136,24 @@ impl From<MethodError> for Failure {
             _ => None,
         };
         Self { code, error: error.into(), hint }
+    }
+}
+
+/// A trace that cannot be read.
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        let hint = match &error {
+            TraceError::Unknown { .. } => Some("name its format with `--format`"),
+            TraceError::Broken { expected, .. } if expected.contains("choose one") => {
+                Some("name the device with `--device`")
+            }
+            TraceError::Broken { expected, .. } if expected.contains("`wait`") => {
+                Some("choose its meaning with `--wait`")
+            }
+            TraceError::Broken { .. } => Some("`--lenient` skips errors, and counts them"),
+            TraceError::Pipe { .. } => Some("give it as an unpacked file"),
+            _ => None,
+        };
+        Self { hint: hint.map(str::to_owned), ..Self::usage(error) }
     }
 }
