@@ -42,7 +42,7 @@ pub use device_runner::{DeviceRunner, Shape, unobserved};
 pub use drain::{Discards, SCRATCH_LENGTH, Scratch};
 pub use method::{
     ASSUMED_RATE, Demand, DiscardWaits, Findings, KeepFailed, LiveFigures, Method,
-    MethodDefinition, MethodError, MethodInfo, MethodResult, MethodSession, Monitor,
+    MethodDefinition, MethodError, MethodInfo, MethodResult, MethodSession, Misfit, Monitor,
     NEEDS_A_DEVICE, NEEDS_A_DIRECTORY, Preset, ResolvedMethod, SessionContext, Stage, StepKinds,
     TwinUse, check_fit, is_virtual, read_method, run,
 };

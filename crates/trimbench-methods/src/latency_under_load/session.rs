@@ -13,7 +13,7 @@ use super::watch::{Class, Limited, SeenRate, TrimStream};
 use trimbench_engine::settings::whole;
 use trimbench_engine::{
     ASSUMED_RATE, Arrivals, Criterion, Demand, DeviceArea, DeviceRunner, Load, LoadLength,
-    Method as _, MethodError, MethodSession, OpenLoop, PhaseRunner, Planned, RandomAccess,
+    Method as _, MethodError, MethodSession, Misfit, OpenLoop, PhaseRunner, Planned, RandomAccess,
     RateCurve, RateLength, Several, first_confirmed,
 };
 
@@ -109,7 +109,7 @@ impl Loaded<'_, '_> {
                     count(rounded(lowest)),
                     count(rounded(known))
                 );
-                return Err(MethodError::Unfit { reason });
+                return Err(MethodError::Unfit { reason: Misfit(reason) });
             }
             for rate in rates {
                 let point = RatePoint { rate, trim_rate };

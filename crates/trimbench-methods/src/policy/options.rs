@@ -2,8 +2,8 @@
 
 use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::settings::{
-    SettingError, Values, default_to, described, list, named, or_word, parsed, presets, text,
-    within, yes_no,
+    SettingError, ValueProblem, Values, default_to, described, list, named, or_word, parsed,
+    presets, text, within, yes_no,
 };
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, FORMER_POLICIES, Nanos, Ppm, settings};
@@ -194,7 +194,7 @@ fn with_parameters(values: &Values, name: &str, target: Nanos) -> String {
 }
 
 /// Names of policies, in the order of [`POLICIES`].
-fn policies(text: &str) -> Result<Vec<&'static str>, String> {
+fn policies(text: &str) -> Result<Vec<&'static str>, ValueProblem> {
     let named: Vec<&str> = match text.trim() {
         "all" => POLICIES.into(),
         list => list.split(',').map(str::trim).collect(),
@@ -202,13 +202,13 @@ fn policies(text: &str) -> Result<Vec<&'static str>, String> {
     for (at, name) in named.iter().enumerate() {
         if !POLICIES.contains(name) {
             let meant = did_you_mean(meant(name, &FORMER_POLICIES, POLICIES));
-            return Err(format!(
+            return Err(ValueProblem(format!(
                 "there is no policy `{name}`{meant}; there are {}",
                 POLICIES.join(", ")
-            ));
+            )));
         }
         if named[..at].contains(name) {
-            return Err(format!("`{name}` is named twice"));
+            return Err(ValueProblem(format!("`{name}` is named twice")));
         }
     }
     Ok(POLICIES.into_iter().filter(|name| named.contains(name)).collect())

@@ -201,6 +201,6 @@ fn on_a_filesystem_a_chunk_is_limited_by_the_discards_that_it_brings() {
 #[test]
 fn a_search_that_trims_all_free_space_each_time_is_refused() {
     let method = method(&[("mode", "trim")]);
-    let error = method.fits(modelled("ext4:sim:vendor2").capabilities()).unwrap_err();
+    let error = method.fits(modelled("ext4:sim:vendor2").capabilities()).unwrap_err().to_string();
     assert!(error.contains("use another `mode`"), "{error}");
 }
