@@ -82,7 +82,7 @@ impl Plan {
         target: &TargetOutlook<'_>,
     ) -> Result<Demand, Obstacle> {
         let method = &session.method;
-        method.fits(&target.ideal).map_err(|reason| Obstacle::LeftOut { reason })?;
+        method.fits(&target.ideal).map_err(|it| Obstacle::LeftOut { reason: it.to_string() })?;
         let (of, rate) = (target.measure(), self.assumed_rate);
         let demand = if session.target.is_filesystem() {
             Ok(method.demand_on_filesystems(of, rate))

@@ -55,8 +55,9 @@ const BUFFER_LIMIT: Bytes = Bytes::mib(256);
 /// The longest single wait; `reap` waits again.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3_600);
 
-/// A last look before anything is destroyed: an error says why nothing may be, and what to do.
-pub type FirstWrite = Box<dyn FnMut() -> Result<(), String>>;
+/// A last look before anything is destroyed: an error says why nothing may be, and what to do. It
+/// answers this command and every later one.
+pub type FirstWrite = Box<dyn FnMut() -> Result<(), Rejected>>;
 
 /// What a user of [`BlockTarget`] can choose.
 #[derive(Default)]
@@ -125,7 +126,7 @@ enum Permit {
     Granted {
         _asked: Option<FirstWrite>,
     },
-    Refused(String),
+    Refused(Rejected),
 }
 
 impl std::fmt::Debug for BlockTarget {
@@ -190,7 +191,7 @@ impl BlockTarget {
     fn permitted(&mut self) -> Result<(), Rejected> {
         match &self.permit {
             Permit::Granted { .. } => Ok(()),
-            Permit::Refused(reason) => Err(Rejected::Refused { reason: reason.clone() }),
+            Permit::Refused(rejected) => Err(rejected.clone()),
             Permit::Ask(_) => self.ask(),
         }
     }
@@ -198,11 +199,12 @@ impl BlockTarget {
     #[cold]
     fn ask(&mut self) -> Result<(), Rejected> {
         // What asks and panics has not granted anything.
-        let before = Permit::Refused("the check before the first write did not end".to_owned());
+        let reason = "the check before the first write did not end".to_owned();
+        let before = Permit::Refused(Rejected::Refused { reason });
         if let Permit::Ask(mut check) = std::mem::replace(&mut self.permit, before) {
             self.permit = match check() {
                 Ok(()) => Permit::Granted { _asked: Some(check) },
-                Err(reason) => Permit::Refused(reason),
+                Err(rejected) => Permit::Refused(rejected),
             };
         }
         self.permitted()
@@ -213,8 +215,8 @@ impl BlockTarget {
         if let Some(errno) = self.broken {
             return Err(Rejected::Kernel { errno });
         }
-        if let Permit::Refused(reason) = &self.permit {
-            return Err(Rejected::Refused { reason: reason.clone() });
+        if let Permit::Refused(rejected) = &self.permit {
+            return Err(rejected.clone());
         }
         let flight = match command {
             BlockCommand::Read(range) => self.flight(tag, Kind::Read, range)?,

@@ -126,6 +126,6 @@ pub(crate) fn whole_blocks(high: Bytes, values: &Values) -> ValueKind<Blocks> {
     let block_size = values.block_size();
     checked(within(block_size.bytes(), high), move |size| {
         let blocks = size.blocks_exact(block_size);
-        blocks.ok_or_else(|| format!("{size} is no whole number of blocks of {block_size}"))
+        blocks.ok_or_else(|| format!("{size} is no whole number of blocks of {block_size}").into())
     })
 }

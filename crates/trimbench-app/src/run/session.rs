@@ -107,7 +107,7 @@ fn measure(
         && let Err(reason) = method.fits(target.capabilities())
     {
         target.close().1?;
-        return Ok(End::LeftOut(reason));
+        return Ok(End::LeftOut(reason.to_string()));
     }
     let found = {
         let rng = &Rng::new(seed).split(session.info.id);
@@ -136,7 +136,7 @@ fn measure(
     })?;
     match (found, closed) {
         (Err(MethodError::Unfit { reason }), _) if is_virtual && !plan.named => {
-            Ok(End::LeftOut(reason))
+            Ok(End::LeftOut(reason.to_string()))
         }
         (Ok(found), Ok(())) => Ok(End::Done(found)),
         (Ok(_), Err(error)) => Err(error.into()),

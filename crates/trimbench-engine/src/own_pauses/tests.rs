@@ -7,7 +7,7 @@ use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::method::session::{KeepFailed, MethodSession, Monitor, SessionContext, Stage};
-use crate::method::{self, Demand, Findings, Method, MethodError, MethodResult};
+use crate::method::{self, Demand, Findings, Method, MethodError, MethodResult, Misfit};
 use crate::slots::Slots;
 use crate::testing::Toy;
 
@@ -30,7 +30,7 @@ impl Method for ThreeSteps {
         Demand { written: Bytes(0), time: Nanos::ZERO }
     }
 
-    fn fits(&self, _: &Capabilities) -> Result<(), String> {
+    fn fits(&self, _: &Capabilities) -> Result<(), Misfit> {
         Ok(())
     }
 

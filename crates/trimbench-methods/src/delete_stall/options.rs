@@ -7,7 +7,7 @@ use trimbench_core::settings::{
 use trimbench_core::{Bytes, DrainRule, Nanos, Ppm, named_enum, settings};
 
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
-use trimbench_engine::{Arrivals, DiscardWaits, IssuePace, Spacing};
+use trimbench_engine::{Arrivals, DiscardWaits, IssuePace, LimitedTail, Spacing};
 use trimbench_policy::{IssueDepth, Issuer};
 
 /// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
@@ -211,7 +211,7 @@ impl DeleteStall {
     }
 
     pub(super) fn shortest_try(&self) -> Nanos {
-        self.gap.times(super::rate::accesses_meant())
+        self.gap.times(LimitedTail::accesses_meant())
     }
 
     /// Bytes that the load writes.

@@ -1,7 +1,7 @@
 //! Tables of the method's steps.
 
 use trimbench_core::Bytes;
-use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_engine::{LiveFigures, StepKinds, TailStep};
 use trimbench_results::{
     DeletionDiscardsStep, DeletionStep, LatencyHistogram, Series, Step, StepTable as _, steps,
 };
@@ -106,16 +106,8 @@ steps! {
     /// The load of the search, alone or beside deletions.
     #[derive(Clone, Debug)]
     pub(super) struct RateTryStep {
-        /// the limit of the load's p99.9
-        set limit_s: f64;
-        /// accesses of the load that were to start while chunks were being deleted
-        measured load_count: u64;
-        /// accesses above the limit, those included that follow until the discards are over
-        measured exceeding_count: u64;
-        /// the slowest accesses of each block of time
-        series slowest: Option<Series> = "slowest-accesses";
-        /// how many accesses each block had
-        series accesses: Option<Series> = "block-accesses";
+        /// the load
+        part tail: TailStep;
         /// absent of the load alone
         part deletion: Option<RateDeletionStep>;
     }

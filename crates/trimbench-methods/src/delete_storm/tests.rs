@@ -318,7 +318,7 @@ fn it_fits_directories_with_room_only() {
     let capabilities = Toy::new().capabilities;
     assert_eq!(method(&[]).fits(&capabilities), Ok(()));
     let large = method(&[("file-size", "1GiB")]);
-    assert!(large.fits(&capabilities).unwrap_err().contains("grow to 2GiB"));
+    assert!(large.fits(&capabilities).unwrap_err().to_string().contains("grow to 2GiB"));
     assert_eq!(method(&[]).space(), Bytes::mib(66));
     assert_eq!(method(&[]).demand(Bytes(0), ASSUMED_RATE).written, Bytes::mib(4 * 66));
     for (key, value) in [("writers", "0"), ("piece", "1KiB"), ("rewrite", "yes")] {

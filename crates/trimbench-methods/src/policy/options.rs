@@ -1,8 +1,8 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    SettingError, Values, default_to, described, list, named, or_word, parsed, presets, text,
-    within, yes_no,
+    SettingError, ValueProblem, Values, default_to, described, list, named, or_word, parsed,
+    presets, text, within, yes_no,
 };
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
@@ -185,7 +185,7 @@ pub(super) fn is_own_path(name: &str) -> bool {
 }
 
 /// Names of policies, in the order of [`POLICIES`].
-fn policies(text: &str) -> Result<Vec<&'static str>, String> {
+fn policies(text: &str) -> Result<Vec<&'static str>, ValueProblem> {
     let all = POLICIES.each_ref().map(|info| info.id);
     let named: Vec<&str> = match text.trim() {
         "all" => all.into(),
@@ -194,10 +194,11 @@ fn policies(text: &str) -> Result<Vec<&'static str>, String> {
     for (at, name) in named.iter().enumerate() {
         if !all.contains(name) {
             let (meant, all) = (policy_meant_by(name), all.join(", "));
-            return Err(format!("there is no policy `{name}`{meant}; there are {all}"));
+            let problem = format!("there is no policy `{name}`{meant}; there are {all}");
+            return Err(ValueProblem(problem));
         }
         if named[..at].contains(name) {
-            return Err(format!("`{name}` is named twice"));
+            return Err(ValueProblem(format!("`{name}` is named twice")));
         }
     }
     Ok(all.into_iter().filter(|name| named.contains(name)).collect())

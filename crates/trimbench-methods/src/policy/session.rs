@@ -15,8 +15,8 @@ use super::options::{PolicyLab, SMALL_DISCARDS, is_own_path};
 use super::steps::{PolicyCountedStep, PolicyCycleStep, PolicyLoadStep};
 use trimbench_engine::{
     Churn, ChurnFiles, Criterion, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, MethodError,
-    MethodSession, OpenLoop, RandomAccess, Runner, Sample, SequentialWrite, Single, Stage, Streams,
-    UntilFailure,
+    MethodSession, Misfit, OpenLoop, RandomAccess, Runner, Sample, SequentialWrite, Single, Stage,
+    Streams, UntilFailure,
 };
 
 /// The file that the foreground accesses; those that come and go have the numbers behind it.
@@ -42,7 +42,8 @@ pub(super) fn run(
         checked.map_err(|error| {
             if is_own_path(policy) || *policy == SMALL_DISCARDS {
                 // It has no parameters: the filesystem is another, or a pool.
-                return MethodError::Unfit { reason: format!("{}; {NEEDS_A_MODEL}", error.reason) };
+                let reason = Misfit(format!("{}; {NEEDS_A_MODEL}", error.reason));
+                return MethodError::Unfit { reason };
             }
             method.values.wrong(policy, error.reason).into()
         })?;
@@ -196,7 +197,7 @@ pub(super) fn criterion(method: &PolicyLab) -> Criterion {
 /// What the filesystem's maker knows of it.
 fn account(provisioner: &mut dyn Provisioner) -> Result<Account, MethodError> {
     let found = provisioner.account();
-    found.ok_or_else(|| MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
+    found.ok_or_else(|| MethodError::Unfit { reason: NEEDS_A_MODEL.into() })
 }
 
 /// The foreground's number among the streams; the files' is 0.

@@ -96,7 +96,7 @@ pub(super) fn run(
     {
         let reason = "the device takes no discards, so that both mount options would be the same; \
                       use `--set mounts=nodiscard`";
-        return Err(MethodError::Unfit { reason: reason.to_owned() });
+        return Err(MethodError::Unfit { reason: reason.into() });
     }
     let is_virtual = capabilities.clock == Clock::Virtual;
     let vary = match method.vary {

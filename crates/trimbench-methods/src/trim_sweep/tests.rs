@@ -512,7 +512,7 @@ fn a_directory_a_device_without_discards_and_a_small_one_do_not_fit() {
     let method = method(&[]);
     assert_needs_discards(&method);
     let small = says(Bytes::mib(31), Bytes(4_096), Bytes::gib(1));
-    assert!(method.fits(&small).unwrap_err().contains("needs 32MiB"));
+    assert!(method.fits(&small).unwrap_err().to_string().contains("needs 32MiB"));
 }
 
 #[test]
