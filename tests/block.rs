@@ -12,7 +12,8 @@ use tests::{LoopDevice, Mounted, requires, run};
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, Bytes, Caveat, Completion, Content, Data, Drive as _, DriveError, Errno, Instant,
-    Interrupt, LbaRange, Ppm, Rejected, Status, Support, Tag, Target as _, TrimPromise,
+    Interrupt, LbaRange, Ppm, Rejected, Status, Storage as _, Support, Tag, Target as _,
+    TrimPromise,
 };
 use trimbench_engine::runner::Single;
 use trimbench_engine::workload::{ClosedLoop, RandomAccess};

@@ -11,8 +11,9 @@ mod model;
 use std::collections::{HashMap, VecDeque};
 
 use anyhow::{Result, ensure};
-use trimbench_core::{Bytes, Issuer, Nanos};
+use trimbench_core::{Bytes, Nanos};
 use trimbench_fs::{FsKind, Journaling};
+use trimbench_policy::Issuer;
 
 use crate::tracepoints::{Kind, Trace, TraceEvent};
 

@@ -13,7 +13,7 @@ use tests::superblocks::dos;
 use tests::{LoopDevice, LoopFilesystem, Need, machine, requires, run};
 use trimbench_core::{
     BlockRequest, Bytes, CallerWait, Completion, FileCommand, FileId, Nanos, Operation as _,
-    OperationKind, Rejected, Status, Tag, Target as _,
+    OperationKind, Rejected, Status, Storage as _, Tag, Target as _,
 };
 use trimbench_engine::{StallAttribution, StallLayer, attribute_stalls};
 use trimbench_linux::{

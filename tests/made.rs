@@ -15,7 +15,7 @@ use trimbench_claim::mounts::mount_of;
 use trimbench_claim::{Consent, Inspection};
 use trimbench_core::{
     Bytes, Completion, DiscardMode, FileCommand, FileId, FilesystemSpec, Instant, Interrupt,
-    ProvisionError, Provisioner as _, Status, Support, Tag, Target,
+    ProvisionError, Provisioner as _, Status, Storage as _, Support, Tag, Target,
 };
 use trimbench_linux::{CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner};
 

@@ -13,8 +13,8 @@ use std::path::Path;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{
-    Bytes, DirectoryId, FileCommand, FileId, Instant, Nanos, Payload, Status, Stream, Tag, Target,
-    Virtual,
+    Bytes, DirectoryId, FileCommand, FileId, Instant, Nanos, Payload, Status, Storage as _, Stream,
+    Tag, Target, Virtual,
 };
 use trimbench_fs::{FileSystem, FsConfig};
 use trimbench_linux::{DirectoryOptions, DirectoryTarget};

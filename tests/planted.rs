@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use rustix::time::{ClockId, clock_gettime};
 use trimbench_core::units::index;
 use trimbench_core::{
-    BlockRequest, CallerWait, Completion, Instant, Nanos, OperationKind, Target as _,
+    BlockRequest, CallerWait, Completion, Instant, Nanos, OperationKind, Storage as _, Target as _,
 };
 use trimbench_engine::StallLayer;
 use trimbench_linux::{DirectoryOptions, DirectoryTarget};

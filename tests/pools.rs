@@ -5,10 +5,11 @@
 mod rules;
 
 use anyhow::{Context as _, Result};
-use trimbench_results::Step;
+use trimbench_methods::delete_storm::{StormDiscardsStep, StormPhaseStep};
+use trimbench_results::Series;
 
 use crate::expectation::{Expectation, near};
-use crate::program::{Run, metric};
+use crate::program::Run;
 use rules::Pool;
 
 /// One in so many of the bytes of \[S3\], with the capacity of a drive and the size of a file in
@@ -47,9 +48,10 @@ pub fn manners(size: StormSize, run: RunStorm<'_>) -> Result<Vec<Expectation>> {
         ("freebsd-2017", pool.freebsd()),
     ] {
         let run = size.run(run, manner, "")?;
-        let issued = |key: &str| run.metric("trim", key);
-        let (count, bytes) = (issued("issued_count")?, issued("issued_bytes")?);
-        let ended = issued("discard_count")?;
+        let trim: StormPhaseStep = run.step("trim")?.read()?;
+        let issued = trim.discards.context("no discards were counted")?.issued;
+        let (count, bytes) = (issued.count as f64, issued.bytes.0 as f64);
+        let ended = trim.meter.context("no interval was measured")?.discard.count as f64;
         let expect =
             |what: &str, value, range| Expectation::new(format!("{manner}: {what}"), value, range);
         all.extend([
@@ -80,10 +82,9 @@ pub fn policies(size: StormSize, run: RunStorm<'_>) -> Result<Vec<Expectation>> 
     }
     let policy = "skip-by-queue";
     let skipping = size.run(run, &format!("freebsd-2017,policy={policy}"), "")?;
-    let skipped = skipping.steps("phase").map(|step| metric(step, "skipped_count"));
-    let skipped = skipped.sum::<Result<f64>>()?;
+    let skipped: u64 = discards(&skipping)?.iter().map(|it| it.skipped.count).sum();
     let what = format!("{policy}: extents skipped");
-    all.push(Expectation::new(what, (skipped, ""), [1.0, f64::INFINITY]));
+    all.push(Expectation::new(what, (skipped as f64, ""), [1.0, f64::INFINITY]));
     all.push(accounted(&skipping, policy)?);
     Ok(all)
 }
@@ -128,24 +129,33 @@ fn storm(run: RunStorm<'_>, target: &str, file: u64) -> Result<Run> {
 /// What of the freed bytes was neither issued nor skipped nor written again, and is not waiting, on
 /// the drive where that is most.
 fn accounted(run: &Run, name: &str) -> Result<Expectation> {
+    let phases = discards(run)?;
+    let last = phases.last().context("no phase")?;
     let mut lost: f64 = 0.0;
     for drive in 0..rules::DRIVES {
-        let (mut freed, mut known) = (0.0, 0.0);
-        for step in run.steps("phase") {
-            freed += of_drive(step, "freed", drive)?;
-            for counter in ["issued", "skipped", "invalidated"] {
-                known += of_drive(step, counter, drive)?;
+        let (mut freed, mut known) = (0.0, of_drive(last.waiting_bytes_by_drive.as_ref(), drive)?);
+        for phase in &phases {
+            freed += of_drive(phase.freed.bytes_by_drive.as_ref(), drive)?;
+            for counter in [&phase.issued, &phase.skipped, &phase.invalidated] {
+                known += of_drive(counter.bytes_by_drive.as_ref(), drive)?;
             }
         }
-        known += of_drive(run.steps("phase").last().context("no phase")?, "waiting", drive)?;
         lost = lost.max((freed - known).abs());
     }
     let what = format!("{name}: freed bytes in no account, the most of all drives");
     Ok(Expectation::new(what, (lost, "B"), [0.0; 2]))
 }
 
-fn of_drive(step: &Step, counter: &str, drive: usize) -> Result<f64> {
-    let series = step.series.get(&format!("{counter}-bytes-by-drive"));
-    let value = series.and_then(|series| *series.y.get(drive)?);
-    value.with_context(|| format!("`{}` has no {counter} bytes of drive {drive}", step.id))
+/// What became of freed space in each phase.
+fn discards(run: &Run) -> Result<Vec<StormDiscardsStep>> {
+    let phases = run.steps("phase").map(|step| {
+        let discards = step.read::<StormPhaseStep>()?.discards;
+        discards.with_context(|| format!("no discards were counted in `{}`", step.id))
+    });
+    phases.collect()
+}
+
+fn of_drive(bytes: Option<&Series>, drive: usize) -> Result<f64> {
+    let value = bytes.and_then(|bytes| *bytes.y.get(drive)?);
+    value.with_context(|| format!("a phase has no bytes of drive {drive}"))
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use trimbench_core::{Caveat, exit};
+use trimbench_engine::PhaseStep;
 use trimbench_results::{Figure, RunRecord, Session, Step};
 use xtask::process::{self, Ended, Signal};
 use xtask::steps::Deadline;
@@ -228,11 +229,6 @@ impl Run {
         self.session.figure(id).with_context(|| format!("{name} has no figure `{id}`"))
     }
 
-    /// A metric of a step.
-    pub fn metric(&self, step: &str, key: &str) -> Result<f64> {
-        metric(self.step(step)?, key)
-    }
-
     /// The step of this id.
     pub fn step(&self, id: &str) -> Result<&Step> {
         let found = self.session.steps.iter().find(|step| step.id == id);
@@ -246,8 +242,9 @@ impl Run {
 
     /// Throughput of a pass, MB/s, from its bytes and its time.
     pub fn throughput(&self, pass: &str) -> Result<f64> {
-        let pass = self.step(pass)?;
-        Ok(metric(pass, "written_bytes")? / metric(pass, "elapsed_s")? / 1e6)
+        let phase: PhaseStep = self.step(pass)?.read()?;
+        let written = phase.written_bytes.with_context(|| format!("`{pass}` wrote nothing"))?;
+        Ok(written.0 as f64 / phase.elapsed_s / 1e6)
     }
 }
 
@@ -255,14 +252,4 @@ impl Run {
 pub fn record(folder: &Path) -> Result<RunRecord> {
     crate::kept_record(folder)
         .with_context(|| format!("no record can be read in {}", folder.display()))
-}
-
-/// A metric of a step.
-pub fn metric(step: &Step, key: &str) -> Result<f64> {
-    step.metrics.get(key).copied().with_context(|| format!("`{}` has no {key}", step.id))
-}
-
-/// A parameter of a step.
-pub fn parameter(step: &Step, key: &str) -> Result<f64> {
-    step.parameters.get(key).copied().with_context(|| format!("`{}` has no {key}", step.id))
 }

@@ -8,7 +8,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use tests::program::Run;
-use trimbench_results::Step;
+use trimbench_engine::{RoundStep, WearStep};
 
 use crate::entry::Subject;
 use crate::lab::Lab;
@@ -47,6 +47,14 @@ const SOURCES: &[&str] = &[
     "lab/src/real_drives.rs",
     "profiles",
 ];
+
+/// A round of `steady-state`.
+#[derive(Clone, Copy, Debug)]
+struct DriveRound {
+    iops: f64,
+    /// Where the drive counts what it writes.
+    wear: Option<WearStep>,
+}
 
 /// A table of the repository.
 fn table(lab: &Lab<'_>, path: &str) -> Result<String> {
@@ -96,10 +104,18 @@ fn run(
 }
 
 /// The rounds of a run of `steady-state`, of which there must be so many.
-fn rounds(lab: &Lab<'_>, on: (&str, &[String]), seed: u64, count: usize) -> Result<Vec<Step>> {
+fn rounds(
+    lab: &Lab<'_>,
+    on: (&str, &[String]),
+    seed: u64,
+    count: usize,
+) -> Result<Vec<DriveRound>> {
     let session = run(lab, "steady-state", on, seed)?.session;
-    let steps = session.steps.into_iter().filter(|step| step.metric("iops").is_some());
-    let steps: Vec<Step> = steps.collect();
-    ensure!(steps.len() == count, "{}: {} rounds, not {count}", on.0, steps.len());
-    Ok(steps)
+    let rounds = session.steps.iter().filter_map(|step| {
+        let iops = step.read::<RoundStep>().ok()?.iops?;
+        Some(DriveRound { iops, wear: step.read().ok() })
+    });
+    let rounds: Vec<DriveRound> = rounds.collect();
+    ensure!(rounds.len() == count, "{}: {} rounds, not {count}", on.0, rounds.len());
+    Ok(rounds)
 }

@@ -8,6 +8,9 @@ mod own_disk;
 mod placebo;
 mod schedule;
 
+use anyhow::{Context as _, Result};
+use trimbench_results::{DeletionDiscardsStep, DeletionStep, Step};
+
 use crate::entry::Subject;
 
 /// The measurements of this subject.
@@ -23,3 +26,10 @@ pub(crate) const SUBJECT: Subject = Subject {
         schedule::ENTRY,
     ],
 };
+
+/// The share of a deletion's bytes that were discarded when its window closed.
+fn discarded_share(step: &Step) -> Result<f64> {
+    let (deleted, discards): (DeletionStep, DeletionDiscardsStep) = (step.read()?, step.read()?);
+    let discarded = discards.discarded_bytes_window.context("no discards were counted")?;
+    Ok(discarded.0 as f64 / deleted.size_bytes.0 as f64)
+}

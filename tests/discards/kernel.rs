@@ -9,8 +9,9 @@ use anyhow::Result;
 
 use trimbench_core::settings::Named as _;
 use trimbench_core::units::index;
-use trimbench_core::{Bytes, Issuer, Nanos};
+use trimbench_core::{Bytes, Nanos};
 use trimbench_fs::{FsKind, Journaling};
+use trimbench_policy::Issuer;
 
 use super::{DiscardAction, DiscardCase, FsyncCase, SeenRequests};
 use crate::run;

@@ -6,11 +6,12 @@ use trimbench_block::{BlockLayer, QueueConfig, QueueEvent};
 use trimbench_core::settings::Named as _;
 use trimbench_core::{
     BlockCommand, BlockSize, Blocks, Bytes, Capabilities, Clock, Completion, DeviceStatistics,
-    DirectoryId, DrainRule, FileCommand, FileId, Instant, Issuer, LbaRange, Medium, Model, Nanos,
-    Operation as _, OperationKind, Payload, Rejected, Status, Stream, Support, Tag, Target as _,
-    Virtual,
+    DirectoryId, DrainRule, FileCommand, FileId, Instant, LbaRange, Medium, Model, Nanos,
+    Operation as _, OperationKind, Payload, Rejected, Status, Storage, Stream, Support, Tag,
+    Target as _, Virtual,
 };
 use trimbench_fs::{FileSystem, FsConfig, FsKind};
+use trimbench_policy::Issuer;
 
 use super::{DiscardAction, DiscardCase, FsyncCase, SeenRequests};
 
@@ -79,9 +80,19 @@ impl SerialDevice {
     }
 }
 
-impl Model for SerialDevice {
+impl Storage for SerialDevice {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for SerialDevice {
     fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
         let sectors = match command {
             BlockCommand::Flush => Blocks(0),
@@ -115,14 +126,6 @@ impl Model for SerialDevice {
             self.under_way.pop_front();
             out.push(Completion { tag, at, status: Status::Done });
         }
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        DeviceStatistics::default()
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 

@@ -7,7 +7,7 @@
 use anyhow::{Context as _, Result};
 use trimbench_core::{
     BlockCommand, Capabilities, Completion, DeviceStatistics, Instant, LbaRange, Model, Nanos,
-    Rejected, Tag,
+    Rejected, Storage, Tag,
 };
 use trimbench_ssd::Profile;
 
@@ -60,9 +60,19 @@ struct SeenDrive<M> {
     discards: Vec<Instant>,
 }
 
-impl<M: Model<Command = BlockCommand>> Model for SeenDrive<M> {
+impl<M: Model<Command = BlockCommand>> Storage for SeenDrive<M> {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        self.drive.statistics()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        self.drive.capabilities()
+    }
+}
+
+impl<M: Model<Command = BlockCommand>> Model for SeenDrive<M> {
     fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
         if matches!(command, BlockCommand::Discard(_)) {
             self.discards.push(now);
@@ -86,13 +96,5 @@ impl<M: Model<Command = BlockCommand>> Model for SeenDrive<M> {
 
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
         self.drive.advance(now, out);
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        self.drive.statistics()
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        self.drive.capabilities()
     }
 }

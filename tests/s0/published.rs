@@ -1,8 +1,6 @@
 //! The published tables: three durations a column, from which all 13 metrics are computed.
 
 use anyhow::{Context as _, Result};
-use trimbench_core::Nanos;
-use trimbench_methods::postmark::Times;
 
 /// The published table: drive, buffering, metric, value without and with discard.
 const PUBLISHED: &str = include_str!("../../crates/trimbench-methods/src/postmark/published.csv");
@@ -56,15 +54,6 @@ impl Durations {
     /// All three together.
     pub fn total(&self) -> f64 {
         self.creation + self.transactions + self.deletion
-    }
-
-    /// The same on a clock of nanoseconds.
-    pub fn times(&self) -> Times {
-        Times {
-            creation: Nanos::from_seconds(self.creation),
-            transactions: Nanos::from_seconds(self.transactions),
-            deletion: Nanos::from_seconds(self.deletion),
-        }
     }
 
     /// The mean of several.

@@ -97,21 +97,21 @@ pub(super) fn play<M: Model<Command = BlockCommand>>(
     };
     let found = trimbench_engine::run(&method, Opened::Directory(&mut target), context)?;
     let step = found.steps.first().context("one repetition was measured")?;
-    let measured: PostmarkStep = step.read()?;
-    let phases = measured.phases;
+    let step: PostmarkStep = step.read()?;
+    let phases = step.phases;
     let durations = Durations {
         creation: phases.creation_s,
         transactions: phases.transactions_s,
         deletion: phases.deletion_s,
     };
-    let metrics: Option<Vec<f64>> = METRICS.iter().map(|it| (it.value)(&measured)).collect();
+    let metrics: Option<Vec<f64>> = METRICS.iter().map(|metric| (metric.value)(&step)).collect();
     let run = ColumnRun {
         vendor: vendor.to_owned(),
         column,
         repetition,
         durations,
         metrics: metrics.context("a phase took no time")?,
-        after: measured.sync_s + measured.drain_s,
+        after: step.sync_s + step.drain_s,
     };
     let deleted_alone = phases.deleted_alone_count as f64;
     Ok(Played { run, deleted_alone, device: target.into_model().into_device() })

@@ -13,7 +13,7 @@ use trimbench_core::trace_hash::TraceHash;
 use trimbench_core::units::narrow;
 use trimbench_core::{
     BlockCommand, Blocks, Bytes, Completion, Content, Drive, Errno, Instant, Lba, LbaRange, Status,
-    Tag, Target, Virtual,
+    Storage as _, Tag, Target, Virtual,
 };
 use trimbench_ssd::{DriveCounters, Ssd, VictimSearch};
 

@@ -10,6 +10,7 @@ mod count;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
+use std::num::NonZero;
 use std::path::Path;
 use std::time::Duration;
 
@@ -103,7 +104,9 @@ fn commands(nextest: &Path) -> Vec<Vec<String>> {
         return vec![words("cargo test --workspace --no-fail-fast -- --show-output")];
     }
     let run = words("nextest run --workspace --no-fail-fast --success-output immediate");
-    let run = [vec![nextest.display().to_string()], run].concat();
+    let threads = 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = format!("--test-threads={threads}");
+    let run = [vec![nextest.display().to_string()], run, vec![threads]].concat();
     vec![run, words("cargo test --workspace --doc --no-fail-fast -- --show-output")]
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Completion, Content, DISCARD_RANGES_MAX, DeviceStatistics,
     Drive, DriveError, Errno, Instant, LbaRange, Medium, Model, Nanos, PurgeMeans, Rejected,
-    Status, Tag, TrimPromise, Wear,
+    Status, Storage, Tag, TrimPromise, Wear,
 };
 
 use crate::config::QueueConfig;
@@ -58,9 +58,20 @@ impl<M: Model<Command = BlockCommand>> HostQueue<M> {
     }
 }
 
-impl<M: Model<Command = BlockCommand>> Model for HostQueue<M> {
+impl<M: Model<Command = BlockCommand>> Storage for HostQueue<M> {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        let outstanding = self.under_way.len() as u64;
+        DeviceStatistics { outstanding, ..self.device().statistics() }
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        self.layer.capabilities()
+    }
+}
+
+impl<M: Model<Command = BlockCommand>> Model for HostQueue<M> {
     fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
         match command {
             BlockCommand::Discard(range)
@@ -110,15 +121,6 @@ impl<M: Model<Command = BlockCommand>> Model for HostQueue<M> {
         }
         self.events = events;
         self.layer.dispatch(now);
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        let outstanding = self.under_way.len() as u64;
-        DeviceStatistics { outstanding, ..self.device().statistics() }
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        self.layer.capabilities()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::command::{Completion, FileId, OperationKind, Rejected, Tag};
 use crate::layers::BlockRequest;
-use crate::units::{BlockSize, Blocks, Bytes, Instant, LbaRange, Nanos};
+use crate::units::{BlockSize, Bytes, Instant, LbaRange, Nanos};
 
 /// Ranges of one discard, at most. Source: \[NVME\].
 pub const DISCARD_RANGES_MAX: usize = 256;
@@ -13,15 +13,56 @@ pub const DISCARD_RANGES_MAX: usize = 256;
 const NO_REQUESTS: Rejected = Rejected::Unsupported { operation: "a look at its requests" };
 const ONE_RANGE: Rejected = Rejected::Unsupported { operation: "a discard of several ranges" };
 
-/// Something passive that takes commands and is told the time: the emulated SSD, the modelled
-/// filesystem, layers that plant faults.
-///
-/// Time never runs backwards: `now` of successive calls to `submit` and `advance` never falls, and
-/// never passes over `next_event`.
-pub trait Model {
+/// Something that takes commands, and what can be seen of it from outside: what the two contracts,
+/// [`Model`] and [`Target`], have in common.
+pub trait Storage {
     /// What it takes.
     type Command;
 
+    /// What it can do, asked once.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Counters, as the kernel's diskstats; only differences mean something.
+    fn statistics(&self) -> DeviceStatistics;
+
+    /// Such a command probably comes soon. Changes nothing: a model with large tables can have the
+    /// processor fetch what the command will need.
+    #[inline]
+    fn prefetch(&self, _command: &Self::Command) {}
+
+    /// What became of freed space, drive by drive; empty where nobody counts it.
+    fn drive_discards(&self) -> Vec<DriveDiscards> {
+        Vec::new()
+    }
+
+    /// In how many extents the file lies; `None` where that cannot be told. Each extent is at least
+    /// one discard when the file goes.
+    fn extent_count(&self, _file: FileId) -> Option<u64> {
+        None
+    }
+
+    /// Begins or ends to note the requests that its devices are sent. What was noted and not taken
+    /// is forgotten either way.
+    ///
+    /// # Errors
+    /// [`Rejected::Unsupported`] where it has no layer below, or none that can be seen;
+    /// [`Rejected::Unseen`] where it is the circumstances that forbid it.
+    fn watch_requests(&mut self, _watch: bool) -> Result<(), Rejected> {
+        Err(NO_REQUESTS)
+    }
+
+    /// Appends the requests that ended since the last call, in the order of their ends, then those
+    /// under way, as far as they have come: these come again when they have ended. Nothing where
+    /// they are not watched.
+    fn take_requests(&mut self, _out: &mut Vec<BlockRequest>) {}
+}
+
+/// Storage that is passive and is told the time: the emulated SSD, the modelled filesystem, layers
+/// that plant faults.
+///
+/// Time never runs backwards: `now` of successive calls to `submit` and `advance` never falls, and
+/// never passes over `next_event`.
+pub trait Model: Storage {
     /// Takes a command at `now`. The tag comes back in its completion.
     fn submit(&mut self, now: Instant, tag: Tag, command: Self::Command) -> Result<(), Rejected>;
 
@@ -46,53 +87,15 @@ pub trait Model {
         1
     }
 
-    /// Such a command probably comes soon. Changes nothing: a model with large tables can have the
-    /// processor fetch what the command will need.
-    #[inline]
-    fn prefetch(&self, _command: &Self::Command) {}
-
     /// When something happens next; [`Instant::NEVER`] when idle.
     fn next_event(&self) -> Instant;
 
     /// Does everything due up to and including `now` and appends the completions in their order.
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>);
-
-    /// Counters, as the kernel's diskstats.
-    fn statistics(&self) -> DeviceStatistics;
-
-    /// What it can do.
-    fn capabilities(&self) -> &Capabilities;
-
-    /// See [`Target::drive_discards`].
-    fn drive_discards(&self) -> Vec<DriveDiscards> {
-        Vec::new()
-    }
-
-    /// See [`Target::watch_requests`].
-    ///
-    /// # Errors
-    /// [`Rejected::Unsupported`] where there is no layer below, or none that can be seen.
-    fn watch_requests(&mut self, _watch: bool) -> Result<(), Rejected> {
-        Err(NO_REQUESTS)
-    }
-
-    /// See [`Target::take_requests`].
-    fn take_requests(&mut self, _out: &mut Vec<BlockRequest>) {}
-
-    /// See [`Target::extent_count`].
-    fn extent_count(&self, _file: FileId) -> Option<u64> {
-        None
-    }
 }
 
-/// Something that owns time and is driven by a runner.
-pub trait Target {
-    /// What it takes.
-    type Command;
-
-    /// What it can do, asked once.
-    fn capabilities(&self) -> &Capabilities;
-
+/// Storage that owns time and is driven by a runner.
+pub trait Target: Storage {
     /// The time on its clock. Between two calls of `reap` a virtual clock stands still.
     fn now(&self) -> Instant;
 
@@ -100,53 +103,17 @@ pub trait Target {
     fn submit(&mut self, tag: Tag, command: Self::Command) -> Result<(), Rejected>;
 
     /// Takes one discard of several ranges; see [`Model::submit_discard`].
-    ///
-    /// # Errors
-    /// [`Rejected::Unsupported`] where a discard has one range.
     fn submit_discard(&mut self, _tag: Tag, _ranges: &[LbaRange]) -> Result<(), Rejected> {
         Err(ONE_RANGE)
     }
-
-    /// Such a command probably comes soon; see [`Model::prefetch`].
-    #[inline]
-    fn prefetch(&self, _command: &Self::Command) {}
 
     /// Waits until something completes or `deadline` passes, and appends what completed. The only
     /// place where time passes. A deadline in the past makes it look without waiting.
     fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>);
 
-    /// Counters as the kernel's diskstats; only differences mean something.
-    fn statistics(&self) -> DeviceStatistics;
-
-    /// What became of freed space, drive by drive; empty where nobody counts it.
-    fn drive_discards(&self) -> Vec<DriveDiscards> {
-        Vec::new()
-    }
-
     /// Gives the bytes that [`crate::Payload::Source`] stands for from now on: as many as the
     /// largest operation writes. Models keep no contents and need none.
     fn set_source(&mut self, _source: &[u8]) {}
-
-    /// In how many extents the file lies; `None` where the target cannot tell. Each extent is at
-    /// least one discard when the file goes.
-    fn extent_count(&self, _file: FileId) -> Option<u64> {
-        None
-    }
-
-    /// Begins or ends to note the requests that its devices are sent. What was noted and not taken
-    /// is forgotten either way.
-    ///
-    /// # Errors
-    /// [`Rejected::Unsupported`] where it has no layer below, or none that can be seen;
-    /// [`Rejected::Unseen`] where it is the circumstances that forbid it.
-    fn watch_requests(&mut self, _watch: bool) -> Result<(), Rejected> {
-        Err(NO_REQUESTS)
-    }
-
-    /// Appends the requests that ended since the last call, in the order of their ends, then those
-    /// under way, as far as they have come: these come again when they have ended. Nothing where
-    /// they are not watched.
-    fn take_requests(&mut self, _out: &mut Vec<BlockRequest>) {}
 
     /// How much of what would have told of requests was lost since they are watched, at least: the
     /// places of stalls are then known in part only. Models lose nothing.
@@ -262,22 +229,22 @@ impl DeviceStatistics {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DriveDiscards {
     /// Extents that came up for a discard.
-    pub freed: PolicyCounts,
+    pub freed: DiscardCounts,
     /// Discards issued.
-    pub issued: PolicyCounts,
+    pub issued: DiscardCounts,
     /// Of these, the ones that did not go at the instant of their freeing.
-    pub deferred: PolicyCounts,
-    /// Given up without a discard: by the policy, or because they are too short.
-    pub skipped: PolicyCounts,
+    pub deferred: DiscardCounts,
+    /// Given up without a discard: by choice, or because they are too short.
+    pub skipped: DiscardCounts,
     /// Written again before their discard.
-    pub invalidated: PolicyCounts,
+    pub invalidated: DiscardCounts,
     /// Waiting for a discard.
     pub waiting: Bytes,
 }
 
 /// A number of extents or discards, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PolicyCounts {
+pub struct DiscardCounts {
     /// How many.
     pub count: u64,
     /// Their bytes.
@@ -321,18 +288,6 @@ pub trait Workload {
 
     /// One of its commands ended at `at`.
     fn completed(&mut self, command: &Self::Command, at: Instant);
-}
-
-/// What a trim policy answers: when and how much to discard. Where it is discarded is for others to
-/// know: freed extents in a model, windows of FITRIM on a mounted filesystem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grant {
-    /// One discard of at most so many blocks, now; ask again for the next. Never none.
-    Blocks(Blocks),
-    /// Nothing before this instant, unless something happens before.
-    Until(Instant),
-    /// Nothing until something happens.
-    Idle,
 }
 
 /// What makes a filesystem send the discards of freed extents.

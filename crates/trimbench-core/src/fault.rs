@@ -1,7 +1,7 @@
 //! Planted faults: a layer over any model, with exactly known effects, to test what measures them.
 
 use crate::command::{Completion, Content, Operation, OperationKind, Rejected, Status, Tag};
-use crate::contract::{Capabilities, DeviceStatistics, Model};
+use crate::contract::{Capabilities, DeviceStatistics, Model, Storage};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 use crate::errno::Errno;
 use crate::units::{Bytes, Instant, LbaRange, Nanos};
@@ -149,12 +149,27 @@ impl Layer {
     }
 }
 
+impl<M: Model> Storage for Faulty<M> {
+    type Command = M::Command;
+
+    #[inline]
+    fn prefetch(&self, command: &M::Command) {
+        self.model.prefetch(command);
+    }
+
+    fn statistics(&self) -> DeviceStatistics {
+        self.model.statistics()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        self.model.capabilities()
+    }
+}
+
 impl<M: Model> Model for Faulty<M>
 where
     M::Command: Operation,
 {
-    type Command = M::Command;
-
     #[inline]
     fn submit(&mut self, now: Instant, tag: Tag, command: M::Command) -> Result<(), Rejected> {
         let now = match &mut self.layer {
@@ -179,11 +194,6 @@ where
     }
 
     #[inline]
-    fn prefetch(&self, command: &M::Command) {
-        self.model.prefetch(command);
-    }
-
-    #[inline]
     fn next_event(&self) -> Instant {
         let next = self.model.next_event();
         self.layer.as_ref().map_or(next, |layer| layer.outside(next))
@@ -195,14 +205,6 @@ where
             Some(layer) => layer.advance(&mut self.model, now, out),
             None => self.model.advance(now, out),
         }
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        self.model.statistics()
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        self.model.capabilities()
     }
 }
 

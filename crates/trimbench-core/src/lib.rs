@@ -1,10 +1,10 @@
 //! The basis of all other crates: units, commands, the contracts, virtual time, seeded randomness,
 //! exit codes and caveats.
 //!
-//! Two contracts hold the program together. A [`Model`] is passive: it is told the time. A
-//! [`Target`] owns time, which passes in [`Target::reap`] only. [`Virtual`] makes a target of any
-//! model; `trimbench-linux` implements [`Target`] for real devices and directories. A [`Workload`]
-//! says what to submit and when; the runner in `trimbench-engine` joins the two.
+//! Two contracts hold the program together, both of [`Storage`]. A [`Model`] is passive: it is told
+//! the time. A [`Target`] owns time, which passes in [`Target::reap`] only. [`Virtual`] makes a
+//! target of any model; `trimbench-linux` implements [`Target`] for real devices and directories. A
+//! [`Workload`] says what to submit and when; the runner in `trimbench-engine` joins the two.
 //!
 //! This crate reads no clock, no file and no environment. It depends only on a random number
 //! generator and a derive macro for errors.
@@ -17,7 +17,6 @@ pub mod errno;
 pub mod exit;
 pub mod fault;
 pub mod file_order;
-pub mod issuer;
 pub mod layers;
 pub mod nearest;
 mod opened;
@@ -38,20 +37,18 @@ pub use command::{
     OperationKind, Payload, Rejected, Status, Stream, Tag,
 };
 pub use contract::{
-    Capabilities, Clock, DISCARD_RANGES_MAX, DeviceStatistics, DrainRule, DriveDiscards,
-    ForceDiscards, Grant, Interrupt, Medium, Model, Next, OwnPauses, PolicyCounts, Support, Target,
-    Workload,
+    Capabilities, Clock, DISCARD_RANGES_MAX, DeviceStatistics, DiscardCounts, DrainRule,
+    DriveDiscards, ForceDiscards, Interrupt, Medium, Model, Next, OwnPauses, Storage, Support,
+    Target, Workload,
 };
 pub use drive::{Device, Drive, DriveError, Drives, PurgeMeans, TrimPromise, Wear};
 pub use errno::{Errno, reason};
 pub use file_order::FileOrder;
-pub use issuer::{Ext4Era, IssueDepth, Issuer, IssuerRule, Sender};
 pub use layers::{BlockRequest, CallerWait};
 pub use opened::Opened;
 pub use others::{DevicesUse, LoadSeen, ReadTimes};
 pub use provision::{
-    Account, DiscardMode, FORMER_POLICIES, Files, FilesystemSpec, PolicyAccount, ProvisionError,
-    Provisioner,
+    Account, DiscardAccount, DiscardMode, Files, FilesystemSpec, ProvisionError, Provisioner,
 };
 pub use units::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 pub use virtual_time::Virtual;

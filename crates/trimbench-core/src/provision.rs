@@ -1,15 +1,9 @@
 //! Newly made filesystems: how a method gets them, on modelled and real devices alike.
 
 use crate::command::FileCommand;
-use crate::contract::{Capabilities, PolicyCounts, Target};
+use crate::contract::{Capabilities, DriveDiscards, Target};
 use crate::drive::Wear;
-use crate::issuer::Issuer;
 use crate::units::{Bytes, Nanos};
-
-/// What trim policies were called before each had the name of the system that it models: former
-/// name, today's.
-pub const FORMER_POLICIES: [(&str, &str); 3] =
-    [("online", "ext4-4.13"), ("batched", "fstrim-weekly"), ("deferred", "btrfs-async")];
 
 /// The files of a mounted filesystem.
 pub type Files<'a> = dyn Target<Command = FileCommand> + 'a;
@@ -21,10 +15,10 @@ pub enum DiscardMode {
     Off,
     /// As the filesystem itself does it (`discard`).
     Online,
-    /// As this system does it: on its own filesystem, whatever the target names, mounted with its
-    /// online discard; without, if the issuer is a program (fstrim), which is then the caller's to
-    /// run. Modelled filesystems only.
-    As(Issuer),
+    /// As the system of this name does it (`btrfs-sync`): on its own filesystem, whatever the
+    /// target names, mounted with its online discard; without, if the system is a program
+    /// (`fstrim-xfs`), which is then the caller's to run. Modelled filesystems only.
+    As(&'static str),
     /// By a trim policy: its name and settings (`paced,target=5ms`). One of the names is the
     /// filesystem's own way (`ext4`), with an account of what it did. Modelled filesystems only.
     Policy(String),
@@ -72,31 +66,21 @@ pub struct Account {
     pub freed: Bytes,
     /// Of these, the bytes that will not be discarded any more, unless a program trims them.
     pub given_up: Bytes,
-    /// What the trim policy has done, where there is one.
-    pub policy: Option<PolicyAccount>,
+    /// What became of the freed space; `None` but under [`DiscardMode::Policy`].
+    pub discards: Option<DiscardAccount>,
 }
 
-/// What a trim policy has done since the filesystem was made. In bytes, freed = issued + skipped +
-/// invalidated + waiting; numbers do not add up so, because extents merge and split.
+/// What became of the space that a filesystem freed since it was made, and the most that its
+/// discards took since the account before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PolicyAccount {
-    /// Extents freed.
-    pub freed: PolicyCounts,
-    /// Discards issued.
-    pub issued: PolicyCounts,
-    /// Of these, the ones that did not go at the instant of their freeing.
-    pub deferred: PolicyCounts,
-    /// Given up without a discard.
-    pub skipped: PolicyCounts,
-    /// Written again before their discard.
-    pub invalidated: PolicyCounts,
-    /// Freed, and waiting for a discard.
-    pub waiting: Bytes,
-    /// The most that waited, since the account before.
+pub struct DiscardAccount {
+    /// What became of it.
+    pub totals: DriveDiscards,
+    /// The most that waited.
     pub waiting_max: Bytes,
-    /// The most that discards under way withheld from allocation, since the account before.
+    /// The most that discards under way withheld from allocation.
     pub withheld_max: Bytes,
-    /// The longest that a discard took, from its issue to its end, since the account before.
+    /// The longest that a discard took, from its issue to its end.
     pub longest: Nanos,
 }
 

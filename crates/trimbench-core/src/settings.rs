@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::BlockSize;
 use crate::nearest::{did_you_mean, nearest};
+use crate::units::UnitError;
 
 mod kinds;
 mod table;
@@ -115,7 +116,7 @@ pub enum SettingError {
         /// The key.
         key: &'static str,
         /// What is wrong, and what would be right.
-        problem: String,
+        problem: ValueProblem,
     },
     /// Keys must be set and are not.
     #[error("{of} lacks {}", quoted(keys))]
@@ -126,6 +127,12 @@ pub enum SettingError {
         keys: Vec<&'static str>,
     },
 }
+
+/// What is wrong with the text of a setting, and what would be right. Each parser has words of its
+/// own; they end a sentence that names the setting.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ValueProblem(pub String);
 
 /// The names of a method's presets, in the order of a setting's texts.
 pub const PRESETS: [&str; 3] = ["quick", "standard", "published"];
@@ -292,13 +299,31 @@ impl Values {
     }
 
     /// The error that a setting's value is wrong.
-    pub fn wrong(&self, key: &'static str, problem: impl Into<String>) -> SettingError {
+    pub fn wrong(&self, key: &'static str, problem: impl Into<ValueProblem>) -> SettingError {
         let (noun, of, problem) = (self.noun, self.of.clone(), problem.into());
         SettingError::Value { noun, of, key, problem }
     }
 
     fn missing(&self, keys: Vec<&'static str>) -> SettingError {
         SettingError::Missing { of: self.of.clone(), keys }
+    }
+}
+
+impl From<String> for ValueProblem {
+    fn from(problem: String) -> Self {
+        Self(problem)
+    }
+}
+
+impl From<&str> for ValueProblem {
+    fn from(problem: &str) -> Self {
+        Self(problem.to_owned())
+    }
+}
+
+impl From<UnitError> for ValueProblem {
+    fn from(error: UnitError) -> Self {
+        Self(error.to_string())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Virtual time: makes a target of any model.
 
 use crate::command::{Completion, Content, FileId, Rejected, Tag};
-use crate::contract::{Capabilities, DeviceStatistics, DriveDiscards, Model, Target};
+use crate::contract::{Capabilities, DeviceStatistics, DriveDiscards, Model, Storage, Target};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 use crate::layers::BlockRequest;
 use crate::units::{Bytes, Instant, LbaRange, Nanos};
@@ -43,7 +43,7 @@ impl<M: Model> Virtual<M> {
     }
 }
 
-impl<M: Model> Target for Virtual<M> {
+impl<M: Model> Storage for Virtual<M> {
     type Command = M::Command;
 
     fn capabilities(&self) -> &Capabilities {
@@ -51,38 +51,8 @@ impl<M: Model> Target for Virtual<M> {
     }
 
     #[inline]
-    fn now(&self) -> Instant {
-        self.now
-    }
-
-    #[inline]
-    fn submit(&mut self, tag: Tag, command: M::Command) -> Result<(), Rejected> {
-        self.model.submit(self.now, tag, command)
-    }
-
-    fn submit_discard(&mut self, tag: Tag, ranges: &[LbaRange]) -> Result<(), Rejected> {
-        self.model.submit_discard(self.now, tag, ranges)
-    }
-
-    #[inline]
     fn prefetch(&self, command: &M::Command) {
         self.model.prefetch(command);
-    }
-
-    #[inline]
-    fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
-        let before = out.len();
-        while out.len() == before {
-            let event = self.model.next_event();
-            if event > deadline || event == Instant::NEVER {
-                assert!(deadline != Instant::NEVER, "a runner waits for a model that is idle");
-                self.now = self.now.max(deadline);
-                self.model.advance(self.now, out);
-                return;
-            }
-            self.now = self.now.max(event);
-            self.model.advance(self.now, out);
-        }
     }
 
     fn statistics(&self) -> DeviceStatistics {
@@ -103,6 +73,38 @@ impl<M: Model> Target for Virtual<M> {
 
     fn extent_count(&self, file: FileId) -> Option<u64> {
         self.model.extent_count(file)
+    }
+}
+
+impl<M: Model> Target for Virtual<M> {
+    #[inline]
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    #[inline]
+    fn submit(&mut self, tag: Tag, command: M::Command) -> Result<(), Rejected> {
+        self.model.submit(self.now, tag, command)
+    }
+
+    fn submit_discard(&mut self, tag: Tag, ranges: &[LbaRange]) -> Result<(), Rejected> {
+        self.model.submit_discard(self.now, tag, ranges)
+    }
+
+    #[inline]
+    fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
+        let before = out.len();
+        while out.len() == before {
+            let event = self.model.next_event();
+            if event > deadline || event == Instant::NEVER {
+                assert!(deadline != Instant::NEVER, "a runner waits for a model that is idle");
+                self.now = self.now.max(deadline);
+                self.model.advance(self.now, out);
+                return;
+            }
+            self.now = self.now.max(event);
+            self.model.advance(self.now, out);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use trimbench_claim::{Consent, Inspection};
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Drive as _, Support, Target as _};
+use trimbench_core::{Bytes, Drive as _, Rejected, Storage as _, Support};
 use trimbench_linux::passthrough::{DrivePurger, NoPurge, PurgeChoice};
 use trimbench_linux::{BlockMedium, BlockOptions, BlockTarget, Purger};
 
@@ -26,7 +26,8 @@ pub(crate) fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, Tar
         seed: opening.seed,
         // Kept for as long as the target lives, and the device or image claimed with it.
         first_write: Some(Box::new(move || {
-            looking.check().map_err(|error| format!("{error}; {}", error.hint()))
+            let refused = |reason| Rejected::Refused { reason };
+            looking.check().map_err(|error| refused(format!("{error}; {}", error.hint())))
         })),
         purger,
         ..BlockOptions::default()

@@ -7,7 +7,7 @@ use trimbench_claim::inspect::environment;
 use trimbench_claim::mounts::mount_of;
 use trimbench_claim::room::PromisedRoom;
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Support, Target as _};
+use trimbench_core::{Bytes, Storage as _, Support};
 use trimbench_linux::{DirectoryOptions, DirectoryTarget, MemoryLimit};
 
 use crate::description::Description;

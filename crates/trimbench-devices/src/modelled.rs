@@ -11,11 +11,11 @@ use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Named, named, optional, within};
 use trimbench_core::{
     Account, BlockCommand, Bytes, Capabilities, Caveat, Completion, DiscardMode, Drive as _,
-    DriveError, Errno, Ext4Era, Files, FilesystemSpec, Instant, Issuer, LbaRange, Medium, Model,
-    Nanos, ProvisionError, Provisioner, Status, Support, Tag, Target, Virtual, named_enum,
-    settings,
+    DriveError, Errno, Files, FilesystemSpec, Instant, LbaRange, Medium, Nanos, ProvisionError,
+    Provisioner, Status, Storage as _, Support, Tag, Target, Virtual, named_enum, settings,
 };
 use trimbench_fs::{Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, FsPolicy, Journaling};
+use trimbench_policy::{Ext4Era, Issuer};
 use trimbench_ssd::Ssd;
 
 use crate::description::{Description, Provisioned};
@@ -348,7 +348,7 @@ impl ModelledFilesystems {
     /// What is made where a filesystem is to discard so; policies come on top of it.
     fn config_for(&self, wish: &FilesystemSpec) -> Result<FsConfig, ProvisionError> {
         let mut config = match &wish.discard {
-            DiscardMode::As(issuer) => self.config_as(*issuer)?,
+            DiscardMode::As(system) => self.config_as(system)?,
             DiscardMode::Online => self.config,
             DiscardMode::Off | DiscardMode::Policy(_) => FsConfig { discard: None, ..self.config },
         };
@@ -357,11 +357,11 @@ impl ModelledFilesystems {
     }
 
     /// The filesystem of a system that discards, on the same machine.
-    fn config_as(&self, issuer: Issuer) -> Result<FsConfig, ProvisionError> {
-        let kind = FsKind::of(issuer).or(FsKind::trimmed_by(issuer));
-        let kind = kind.ok_or_else(|| {
-            let reason =
-                format!("there is no model of a filesystem that discards as `{}`", issuer.id());
+    fn config_as(&self, system: &str) -> Result<FsConfig, ProvisionError> {
+        let made = Issuer::of_id(system)
+            .and_then(|issuer| Some((issuer, FsKind::of(issuer).or(FsKind::trimmed_by(issuer))?)));
+        let (issuer, kind) = made.ok_or_else(|| {
+            let reason = format!("there is no model of a filesystem that discards as `{system}`");
             failed("make", reason)
         })?;
         self.settings.check(kind).map_err(not_made)?;
@@ -433,7 +433,7 @@ impl Provisioner for ModelledFilesystems {
     fn account(&mut self) -> Option<Account> {
         let files = self.made().model_mut();
         let discards = files.counters().discards;
-        let policy = files.policy_account();
+        let account = files.policy_account();
         files.forget_policy_maxima();
         // Of a mapping unit that is larger than a block, the drive keeps all for a part.
         let free: Vec<LbaRange> = files.free_space().collect();
@@ -449,7 +449,7 @@ impl Provisioner for ModelledFilesystems {
             untrimmed: Bytes(units * FS_BLOCK.0),
             freed: discards.freed,
             given_up: discards.dropped,
-            policy,
+            discards: account,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use trimbench_claim::{Consent, Guard, ScratchGuard};
-use trimbench_core::{Bytes, Capabilities, Drives, Interrupt, Opened, Provisioner, Target as _};
+use trimbench_core::{Bytes, Capabilities, Drives, Interrupt, Opened, Provisioner, Storage as _};
 use trimbench_linux::{BlockTarget, DirectoryTarget, MemoryLimit};
 
 use crate::PurgeChoice;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use trimbench_claim::Inspection;
 use trimbench_core::settings::{
-    FromSettings as _, IfUnset, SettingError, Values, one_of, optional, parsed, within,
+    FromSettings as _, IfUnset, SettingError, ValueProblem, Values, one_of, optional, parsed,
+    within,
 };
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Caveat, DrainRule, settings};
@@ -49,13 +50,13 @@ impl RealSettings {
     }
 }
 
-fn mount_options(text: &str) -> Result<Vec<String>, String> {
+fn mount_options(text: &str) -> Result<Vec<String>, ValueProblem> {
     let options: Vec<String> = text.split(OPTION_GAP).map(str::to_owned).collect();
     if options.iter().any(String::is_empty) {
-        return Err("an option is empty".to_owned());
+        return Err("an option is empty".into());
     }
     match options.iter().find(|option| option.contains("discard")) {
-        Some(option) => Err(format!("`{option}` is for the method to decide")),
+        Some(option) => Err(ValueProblem(format!("`{option}` is for the method to decide"))),
         None => Ok(options),
     }
 }

@@ -11,8 +11,7 @@ use trimbench_core::{
 use trimbench_results::Step;
 
 use crate::area::{Area, DeviceArea};
-use crate::method::MethodError;
-use crate::method::NEEDS_A_DEVICE;
+use crate::method::{MethodError, Misfit, NEEDS_A_DEVICE};
 use crate::runner::{
     HUNG_AFTER, LOOK_EVERY, Observer, RunError, Runner, Sample, Single, Streams, UntilFailure,
 };
@@ -77,12 +76,12 @@ impl Shape {
 
     /// Of a device that takes discards; else why it does not fit. For what does not depend on where
     /// units begin.
-    pub fn of_discarding(capabilities: &Capabilities) -> Result<Self, String> {
-        let shape = Self::of(capabilities, Bytes(0)).ok_or_else(|| NEEDS_A_DEVICE.to_owned())?;
+    pub fn of_discarding(capabilities: &Capabilities) -> Result<Self, Misfit> {
+        let shape = Self::of(capabilities, Bytes(0)).ok_or_else(|| Misfit::from(NEEDS_A_DEVICE))?;
         if capabilities.discard == Support::None || shape.discard_max.0 == 0 {
             let reason = "it takes no discards, so that there is nothing to measure: use a drive \
                           that does, or look in `queue/discard_max_bytes` of each layer below it";
-            return Err(reason.to_owned());
+            return Err(reason.into());
         }
         Ok(shape)
     }

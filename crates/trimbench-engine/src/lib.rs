@@ -17,11 +17,13 @@ pub mod phase;
 pub mod quiet;
 pub mod rounds;
 pub mod runner;
+pub mod search;
 pub mod series;
 pub mod settings;
 mod slots;
 pub mod stall_attribution;
 pub mod steady;
+pub mod tail;
 #[cfg(any(test, feature = "testing"))]
 #[allow(
     missing_docs,
@@ -40,7 +42,7 @@ pub use device_runner::{DeviceRunner, Shape, unobserved};
 pub use drain::{Discards, SCRATCH_LENGTH, Scratch};
 pub use method::{
     ASSUMED_RATE, Demand, DiscardWaits, Findings, KeepFailed, LiveFigures, Method,
-    MethodDefinition, MethodError, MethodInfo, MethodResult, MethodSession, Monitor,
+    MethodDefinition, MethodError, MethodInfo, MethodResult, MethodSession, Misfit, Monitor,
     NEEDS_A_DEVICE, NEEDS_A_DIRECTORY, Preset, ResolvedMethod, SessionContext, Stage, StepKinds,
     TwinUse, check_fit, is_virtual, read_method, run,
 };
@@ -56,11 +58,13 @@ pub use rounds::{Load, LoadLength, RoundLength, RoundStep, Rounds, SteadyStep, W
 pub use runner::{
     HUNG_AFTER, Observer, RunError, Runner, Sample, Several, Single, Streams, UntilFailure,
 };
+pub use search::{Bracket, RateLength, RateSearch, first_confirmed};
 pub use series::{PassSeries, PassStep, RateCurve, RateStep, SliceCurve};
 pub use settings::{Span, UNIT};
 pub use slots::{Permit, Slots};
 pub use stall_attribution::{Slice, StallAttribution, StallLayer, attribute_stalls};
 pub use steady::{Criterion, SteadyVerdict};
+pub use tail::{LimitedTail, TAIL_BLOCKS, TailStep};
 pub use workload::{
     Arrivals, ClosedLoop, FILL_DEPTH, FILL_PIECE, InOrder, InTurn, IssuePace, Issuing, OpenLoop,
     PacedScripts, RandomAccess, Script, SequentialWrite, SerialProbe, Spacing,

@@ -12,7 +12,7 @@ use trimbench_core::{Bytes, Capabilities, Caveat, Clock, DrainRule, Nanos, Opene
 use trimbench_results::{Chart, Figure, LabelledSession, Metric, Step, StepRow};
 use trimbench_trace::Traces;
 
-pub use error::MethodError;
+pub use error::{MethodError, Misfit};
 pub use session::{KeepFailed, MethodSession, Monitor, SessionContext, Stage};
 
 /// How thorough a run is.
@@ -76,8 +76,8 @@ pub struct MethodInfo {
     pub charts: fn(&[LabelledSession<'_>]) -> Vec<Chart>,
 }
 
-/// Kinds of steps, separated by commas where they hold the same (words in capitals stand for names),
-/// and the rows of their tables.
+/// Kinds of steps, separated by commas where they hold the same (words in capitals stand for
+/// names), and the rows of their tables.
 pub type StepKinds = Vec<(&'static str, Vec<StepRow>)>;
 
 /// What a step says of the session while it goes on: each a value and its unit, where it has it.
@@ -224,7 +224,7 @@ pub trait Method: fmt::Debug + Send + Sync {
 
     /// Whether the target fits, from what it says of itself; the error says why not, and what
     /// would.
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String>;
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit>;
 
     /// Whether its figures rest on time, so that pauses of this process spoil them.
     fn measures_time(&self) -> bool {

@@ -8,8 +8,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use trimbench_core::rng::Rng;
+use trimbench_core::settings::ValueProblem;
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Ppm};
+
+use crate::method::Misfit;
 
 #[cfg(test)]
 mod tests;
@@ -69,17 +72,17 @@ impl Zones {
     ///
     /// # Errors
     /// What is wrong and what would be right.
-    pub fn fit(&self, span: Bytes, access: Bytes) -> Result<(), String> {
+    pub fn fit(&self, span: Bytes, access: Bytes) -> Result<(), Misfit> {
         let Self { size, active, .. } = *self;
         if size.0 == 0 || !size.0.is_multiple_of(access.0) {
-            return Err(format!("zones of {size} are not whole accesses of {access}"));
+            return Err(Misfit(format!("zones of {size} are not whole accesses of {access}")));
         }
         let zones = span.0 / size.0;
         if zones <= active.into() {
-            return Err(format!(
+            return Err(Misfit(format!(
                 "{span} hold {zones} zones of {size}, but {active} are written side by side, and \
                  the next one must be another: give smaller zones or fewer"
-            ));
+            )));
         }
         Ok(())
     }
@@ -105,9 +108,9 @@ impl fmt::Display for Pattern {
 }
 
 impl FromStr for Pattern {
-    type Err = String;
+    type Err = ValueProblem;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ValueProblem> {
         let zipf = |exponent: &str| {
             let given = exponent.parse::<f64>().ok()? * 1_000.0;
             let thousandths = u32::try_from(rounded(given)).ok()?;
@@ -143,12 +146,12 @@ impl FromStr for Pattern {
                 .or_else(|| zones(text.strip_prefix(ZONES)?)),
         };
         pattern.ok_or_else(|| {
-            format!(
+            ValueProblem(format!(
                 "`{text}` is none of `uniform`, `zipf-EXPONENT` with an exponent from 0.001 to 2, \
                  `hot-PLACES-ACCESSES` in whole percent, as `hot-20%-80%` or \
                  `hot-20%-80%-scattered`, and `zones-SIZE-COUNT`, as `zones-1GiB-8` or \
                  `zones-1GiB-8-trimmed`, with 1 to 1024 at a time"
-            )
+            ))
         })
     }
 }

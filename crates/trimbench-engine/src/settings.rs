@@ -4,11 +4,11 @@
 use std::str::FromStr as _;
 
 use trimbench_core::settings::{
-    ValueKind, ascending, checked, list, mapped, multiple_of, or_word, parsed, within,
+    ValueKind, ValueProblem, ascending, checked, list, mapped, multiple_of, or_word, parsed, within,
 };
 use trimbench_core::{BlockSize, Bytes, Capabilities, Caveat, Data, Medium, Nanos, Ppm};
 
-use crate::method::NEEDS_A_DEVICE;
+use crate::method::{Misfit, NEEDS_A_DEVICE};
 use crate::pattern::Pattern;
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ pub fn data_kind() -> ValueKind<Data> {
     parsed("`random` or `compressible-25%`", read_data)
 }
 
-fn read_data(text: &str) -> Result<Data, String> {
+fn read_data(text: &str) -> Result<Data, ValueProblem> {
     let text = text.trim();
     let percent = text.strip_prefix(COMPRESSIBLE).and_then(|share| share.parse::<Ppm>().ok());
     let data = match (text, percent.and_then(whole_percent)) {
@@ -86,7 +86,9 @@ fn read_data(text: &str) -> Result<Data, String> {
         _ => None,
     };
     data.ok_or_else(|| {
-        format!("`{text}` is neither `random` nor for example `compressible-25%`, in whole percent")
+        ValueProblem(format!(
+            "`{text}` is neither `random` nor for example `compressible-25%`, in whole percent"
+        ))
     })
 }
 
@@ -108,7 +110,7 @@ pub fn whole_percent(share: Ppm) -> Option<u32> {
 pub fn percents(low: Ppm, high: Ppm) -> ValueKind<Vec<Ppm>> {
     ascending(list(checked(within(low, high), |share| match whole_percent(share) {
         Some(_) => Ok(share),
-        None => Err(format!("`{share}` is not a whole percentage")),
+        None => Err(ValueProblem(format!("`{share}` is not a whole percentage"))),
     })))
 }
 
@@ -130,18 +132,18 @@ pub fn gap_of_rate() -> ValueKind<Nanos> {
 
 /// Checks what every method on whole devices needs: a device of at least `needed` bytes that takes
 /// the accesses.
-pub fn fits(capabilities: &Capabilities, needed: Bytes, accesses: &[Bytes]) -> Result<(), String> {
+pub fn fits(capabilities: &Capabilities, needed: Bytes, accesses: &[Bytes]) -> Result<(), Misfit> {
     let Medium::Device { capacity, logical_block } = capabilities.medium else {
-        return Err(NEEDS_A_DEVICE.to_owned());
+        return Err(NEEDS_A_DEVICE.into());
     };
     if capacity < needed {
-        return Err(format!("it needs {needed} and the device has {capacity}"));
+        return Err(Misfit(format!("it needs {needed} and the device has {capacity}")));
     }
     let block = logical_block.bytes();
     match accesses.iter().find(|access| !access.0.is_multiple_of(block.0)) {
         None => Ok(()),
-        Some(access) => Err(format!(
+        Some(access) => Err(Misfit(format!(
             "accesses of {access} are not whole logical blocks of {block}; give a multiple of it"
-        )),
+        ))),
     }
 }

@@ -156,6 +156,7 @@ pub fn assert_defined(metrics: &[Metric], found: &[Figure]) {
         let metric = metric.unwrap_or_else(|| panic!("`{}` is not defined", figure.id));
         let measured = (figure.title.as_str(), figure.unit.as_str(), figure.direction);
         assert_eq!(measured, (&*metric.title, metric.unit, metric.direction), "{}", figure.id);
+        assert_eq!(figure.coordinates, metric.coordinates, "{}", figure.id);
         assert!(metric.headline || !figure.headline, "{}", figure.id);
     }
 }
@@ -166,10 +167,10 @@ pub fn assert_needs_discards(method: &dyn Method) {
     assert_eq!(method.fits(&good), Ok(()));
     let medium = Medium::Directory { available: Bytes::gib(9), fs_block: Bytes(4_096) };
     let reason = method.fits(&Capabilities { medium, ..good.clone() }).unwrap_err();
-    assert_eq!(reason, NEEDS_A_DEVICE);
+    assert_eq!(reason, NEEDS_A_DEVICE.into());
     let none = Capabilities { discard: Support::None, ..good.clone() };
     let no_length = Capabilities { discard_max: Bytes(0), ..good };
     for without in [none, no_length] {
-        assert!(method.fits(&without).unwrap_err().contains("takes no discards"));
+        assert!(method.fits(&without).unwrap_err().to_string().contains("takes no discards"));
     }
 }

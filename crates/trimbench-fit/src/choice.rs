@@ -120,7 +120,7 @@ fn figures_of(twin: &Twin, (seed, outside): (u64, Outside<'_>)) -> Result<Vec<Ob
         let found = match found {
             Ok(found) => found,
             Err(reason) => {
-                problem = reason;
+                problem = reason.to_string();
                 continue;
             }
         };

@@ -86,7 +86,7 @@ pub enum FitError {
         /// From 1.
         line: u64,
         /// What is wrong, and what would be right.
-        problem: String,
+        problem: RowFlaw,
     },
     /// The search ended before it came near a best point.
     #[error(
@@ -100,4 +100,104 @@ pub enum FitError {
     /// The user wants to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What is wrong with a row of a table of figures, and what would be right.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowFlaw {
+    /// It has other columns than the table, or a value is not of its kind.
+    #[error("{problem}")]
+    Columns {
+        /// As its reader says.
+        problem: String,
+    },
+    /// There is no such method.
+    #[error("no method `{name}`{meant}")]
+    NoSuchMethod {
+        /// As given.
+        name: String,
+        /// What was probably meant, as a question.
+        meant: String,
+    },
+    /// An option without a value.
+    #[error("`{text}` is no KEY=VALUE")]
+    NoValue {
+        /// As given.
+        text: String,
+    },
+    /// The method has no such option.
+    #[error("`{method}` has no option `{key}`")]
+    NoSuchOption {
+        /// Its id.
+        method: &'static str,
+        /// As given.
+        key: String,
+    },
+    /// A wrong value of an option.
+    #[error(transparent)]
+    Option(#[from] SettingError),
+    /// What lies over the drive cannot be read.
+    #[error("target `{over}`: {error}")]
+    Target {
+        /// As given.
+        over: String,
+        /// What is wrong.
+        error: TargetError,
+    },
+    /// What should lie over the drive does not.
+    #[error("target `{over}` is nothing that lies over a drive, as `ext4` or `ext4,machine=s0`")]
+    NotOverDrive {
+        /// As given.
+        over: String,
+    },
+    /// A metric of a step with a unit of its own.
+    #[error(
+        "`{figure}` is of a step, whose metrics have their units in their names: leave `unit` empty"
+    )]
+    UnitOfStep {
+        /// As given.
+        figure: String,
+    },
+    /// The method has no such figure with these options.
+    #[error("`{method}` has no figure `{figure}`{meant}")]
+    NoSuchFigure {
+        /// Its id.
+        method: &'static str,
+        /// As given.
+        figure: String,
+        /// What was probably meant, as a question.
+        meant: String,
+    },
+    /// A figure in another unit than the method's.
+    #[error("`{figure}` is in `{right}`, not in `{given}`: convert the value")]
+    OtherUnit {
+        /// The figure.
+        figure: String,
+        /// The method's.
+        right: &'static str,
+        /// The table's.
+        given: String,
+    },
+    /// A value whose logarithm is none.
+    #[error("`{figure}` is {value}, but must be above 0")]
+    NotPositive {
+        /// The figure.
+        figure: String,
+        /// As given.
+        value: f64,
+    },
+    /// A deviation out of its range.
+    #[error("`percent` is between 0 and 100")]
+    Percent,
+    /// A figure of the same session is in the table already.
+    #[error("`{name}` is given twice, as {before} and {after}: keep one")]
+    GivenTwice {
+        /// The figure, with its method.
+        name: String,
+        /// Its first value.
+        before: f64,
+        /// Its second.
+        after: f64,
+    },
 }

@@ -27,10 +27,10 @@ pub mod surface;
 mod tests;
 
 pub use choice::{Candidate, MethodChoice, choose};
-pub use error::FitError;
+pub use error::{FitError, RowFlaw};
 pub use fit::{FitOptions, fit};
-pub use observed::{FigureName, Observations, Observed, TwinScaling, TwinSession};
+pub use observed::{FigureName, Observations, Observed, TwinScaling, TwinSession, UnusableSession};
 pub use parameter::Parameter;
 pub use report::{Fit, FittedFigure, FittedParameter, Use};
-pub use twin::{Outside, Twin, TwinPoint};
+pub use twin::{Outside, SessionProblem, Twin, TwinPoint};
 pub use what_if::{Endurance, Estimate, FreeSpace, what_if};

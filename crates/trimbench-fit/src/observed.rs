@@ -13,8 +13,10 @@ use crate::error::FitError;
 
 mod scaling;
 mod table;
+mod unusable;
 
 pub use scaling::TwinScaling;
+pub use unusable::UnusableSession;
 
 /// The normal distribution's 97.5 %: half of the width of a 95 % interval, in standard deviations.
 const Z: f64 = 1.96;
@@ -122,7 +124,7 @@ impl Observations {
             if session.plan.target == found.drive
                 && let Err(reason) = found.add(session, twin)
             {
-                found.left_out.push((session.plan.method.clone(), reason));
+                found.left_out.push((session.plan.method.clone(), reason.to_string()));
             }
         }
         found.merge_repeated();
@@ -130,28 +132,26 @@ impl Observations {
     }
 
     /// Adds the figures of a session; the error says why they cannot be used.
-    fn add(&mut self, session: &Session, twin: Bytes) -> Result<(), String> {
+    fn add(&mut self, session: &Session, twin: Bytes) -> Result<(), UnusableSession> {
         if let Some(reason) = &session.left_out {
-            return Err(reason.clone());
+            return Err(UnusableSession::LeftOut { reason: reason.clone() });
         }
         if !session.finished {
-            return Err("it did not finish: `trimbench run --resume` goes on with it".to_owned());
+            return Err(UnusableSession::Unfinished);
         }
         if !session.is_valid() {
-            return Err("it is marked as invalid".to_owned());
+            return Err(UnusableSession::Invalid);
         }
         let id = session.plan.method.as_str();
         let method = METHODS.iter().find(|method| method.id == id);
         let method = method.filter(|method| method.twin != TwinUse::Never);
-        let Some(method) = method else { return Err("its figures are no speeds".to_owned()) };
+        let method = method.ok_or(UnusableSession::NoSpeeds)?;
         if method.version != session.method_version {
-            return Err(format!(
-                "its figures are those of version {} of the method, and this is version {}",
-                session.method_version, method.version
-            ));
+            let (measured, known) = (session.method_version, method.version);
+            return Err(UnusableSession::OtherVersion { measured, known });
         }
         if matches!(session.target.kind.as_str(), "directory" | "filesystem") {
-            return Err("a filesystem lies between: what it adds is not in the twin".to_owned());
+            return Err(UnusableSession::OnFilesystem);
         }
         let capacity = session.target.capabilities.get("capacity");
         let drive = capacity.and_then(|text| text.parse().ok()).unwrap_or(twin);
@@ -269,7 +269,7 @@ impl TwinSession {
         method: &'static MethodInfo,
         mut options: BTreeMap<String, String>,
         scaling: TwinScaling,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, UnusableSession> {
         scaling.scale(method, &mut options)?;
         Ok(Self { is_scaled: scaling.is_scaled(), ..Self::on_drive(method, options) })
     }

@@ -198,7 +198,7 @@ impl Fit {
         };
         let best = run(&best, SEEDS)?;
         if let Some(reason) = best[0].iter().find_map(|session| session.as_ref().err()) {
-            return Err(FitError::NoTwin { reason: reason.clone() });
+            return Err(FitError::NoTwin { reason: reason.to_string() });
         }
         let drawn: Result<Vec<_>, _> = self.drawn.iter().map(|it| run(it, 1)).collect();
         let runs = Runs { best, drawn: drawn?.into_iter().flatten().collect() };

@@ -183,7 +183,7 @@ impl<'a> Search<'a> {
         let problem = sessions.iter().find_map(|session| session.as_ref().err().cloned());
         self.figures.retain(|figure| logarithm(figure, sessions).is_some());
         if let (true, Some(reason)) = (self.figures.is_empty(), problem) {
-            return Err(FitError::NoTwin { reason });
+            return Err(FitError::NoTwin { reason: reason.to_string() });
         }
         let figures = self.figures.len();
         if figures < parameters {

@@ -1,8 +1,8 @@
 //! Runs the sessions on the twin: an emulated drive with some of its values set.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use trimbench_core::rng::Rng;
@@ -43,7 +43,7 @@ pub struct Twin {
 }
 
 /// The figures of one session, by their ids; or why it could not be run.
-pub type SessionFigures = Result<BTreeMap<String, f64>, String>;
+pub type SessionFigures = Result<BTreeMap<String, f64>, Arc<SessionProblem>>;
 
 /// A run of all sessions: at which coordinates, with which seed.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ impl Twin {
         outside: Outside<'_>,
     ) -> Result<Vec<Vec<SessionFigures>>, FitError> {
         let sessions = self.sessions.len();
-        let found = Mutex::new(vec![vec![Err(String::new()); sessions]; points.len()]);
+        let found = Mutex::new(vec![vec![Ok(BTreeMap::new()); sessions]; points.len()]);
         let next = AtomicUsize::new(0);
         let worker = || {
             while !outside.interrupt.requested() {
@@ -187,7 +187,7 @@ impl Twin {
         point: &TwinPoint,
         interrupt: &Interrupt,
     ) -> SessionFigures {
-        let found = self.found(session, point, interrupt).map_err(|problem| problem.to_string())?;
+        let found = self.found(session, point, interrupt)?;
         let mut figures: BTreeMap<String, f64> =
             found.figures.into_iter().map(|figure| (figure.id, figure.value)).collect();
         for step in found.steps.iter().filter(|_| session.has_steps) {
@@ -234,11 +234,15 @@ pub(crate) fn settings_text(settings: &[(String, String)]) -> String {
 
 /// Why a session could not be run.
 #[derive(Debug, thiserror::Error)]
-enum SessionProblem {
+#[non_exhaustive]
+pub enum SessionProblem {
+    /// A wrong option.
     #[error(transparent)]
     Setting(#[from] trimbench_core::settings::SettingError),
+    /// The twin, or what lies over it, could not be opened.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// It ended early.
     #[error(transparent)]
     Method(#[from] MethodError),
 }

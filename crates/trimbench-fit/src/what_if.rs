@@ -117,7 +117,7 @@ fn estimate(found: &[Vec<SessionFigures>], number: usize, id: &str) -> Result<Es
     let mut logarithms = Vec::new();
     for sessions in found {
         let figures = sessions[number].as_ref();
-        let figures = figures.map_err(|reason| FitError::NoTwin { reason: reason.clone() })?;
+        let figures = figures.map_err(|reason| FitError::NoTwin { reason: reason.to_string() })?;
         let value = figures.get(id).filter(|value| **value > 0.0);
         let value = value.ok_or_else(|| FitError::NoTwin { reason: format!("no {id}") })?;
         logarithms.push(value.ln());

@@ -1,8 +1,8 @@
 //! Configuration of a modelled filesystem and of the machine that it runs on.
 
 use trimbench_block::{QueueConfig, Scheduler};
-use trimbench_core::{Bytes, FileCommand, Issuer, Nanos, Ppm};
-use trimbench_policy::PolicyError;
+use trimbench_core::{Bytes, FileCommand, Nanos, Ppm};
+use trimbench_policy::{Issuer, PolicyError};
 
 pub(crate) use crate::extent::FS_BLOCK;
 use crate::kind::{FsKind, Journaling};

@@ -11,7 +11,7 @@ use trimbench_block::QueueEvent;
 use trimbench_core::{
     BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DeviceStatistics,
     DirectoryId, Errno, FileCommand, FileId, Instant, LbaRange, Medium, Model, Rejected, Status,
-    Support, Tag,
+    Storage, Support, Tag,
 };
 
 use crate::allocator::Allocator;
@@ -396,9 +396,37 @@ fn fresh_space(config: &FsConfig, layout: &Layout) -> Allocator {
     allocator
 }
 
-impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
+impl<M: Model<Command = BlockCommand>> Storage for FileSystem<M> {
     type Command = FileCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics {
+            outstanding: self.commands.outstanding(),
+            discard_pending: self.is_discarding().then(|| self.discards_pending()),
+            ..self.lower.device().statistics()
+        }
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
+        self.lower.watch_requests(watch);
+        Ok(())
+    }
+
+    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        self.lower.take_requests(out);
+    }
+
+    /// Data without a place yet count as none.
+    fn extent_count(&self, file: FileId) -> Option<u64> {
+        Some(self.files.get(file)?.map.extents().len() as u64)
+    }
+}
+
+impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
         self.check_mounted(true)?;
         validate(command)?;
@@ -448,32 +476,6 @@ impl<M: Model<Command = BlockCommand>> Model for FileSystem<M> {
             self.discards.run_policy(&self.journal, &mut self.allocator, &mut self.lower, at);
         }
         self.commands.take_completions(out);
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        DeviceStatistics {
-            outstanding: self.commands.outstanding(),
-            discard_pending: self.is_discarding().then(|| self.discards_pending()),
-            ..self.lower.device().statistics()
-        }
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
-
-    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
-        self.lower.watch_requests(watch);
-        Ok(())
-    }
-
-    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
-        self.lower.take_requests(out);
-    }
-
-    /// Data without a place yet count as none.
-    fn extent_count(&self, file: FileId) -> Option<u64> {
-        Some(self.files.get(file)?.map.extents().len() as u64)
     }
 }
 

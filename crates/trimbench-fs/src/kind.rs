@@ -4,7 +4,8 @@
 //! lie ([`layout`](crate::layout)), what a commit writes and in which order, what an fsync waits
 //! for, and who sends the discards (an [`Issuer`]).
 
-use trimbench_core::{DrainRule, ForceDiscards, Issuer, Nanos, Sender, named_enum};
+use trimbench_core::{DrainRule, ForceDiscards, Nanos, named_enum};
+use trimbench_policy::{Issuer, Sender};
 
 use crate::extent::{Extent, FS_BLOCK};
 

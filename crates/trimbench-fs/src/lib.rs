@@ -4,7 +4,7 @@
 //! [`FileSystem`] is a [`trimbench_core::Model`] of file commands over any model of a block device:
 //! passive, told the time, without I/O of its own. Its commands to the device follow from an
 //! allocator, a page cache with delayed allocation, a journal with ordered data, and a discard
-//! issuer ([`trimbench_core::Issuer`]) or a trim policy instead. No content is kept: a file is
+//! issuer ([`trimbench_policy::Issuer`]) or a trim policy instead. No content is kept: a file is
 //! extents and sets of pages, so an operation costs the number of its extents, not of its blocks.
 //!
 //! The head of each file and `docs/model/filesystem.md` say what is modelled, what is not, and how

@@ -105,12 +105,12 @@ impl<M: Model<Command = BlockCommand>> Lower<M> {
         self.queue.capabilities()
     }
 
-    /// See [`Model::watch_requests`].
+    /// See [`trimbench_core::Storage::watch_requests`].
     pub(crate) fn watch_requests(&mut self, watch: bool) {
         self.queue.watch_requests(watch);
     }
 
-    /// See [`Model::take_requests`].
+    /// See [`trimbench_core::Storage::take_requests`].
     pub(crate) fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
         self.queue.take_requests(out);
     }

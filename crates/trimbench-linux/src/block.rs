@@ -29,7 +29,7 @@ use trimbench_claim::inspect::is_physical;
 use trimbench_claim::random;
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Caveat, Completion, DeviceStatistics, Errno, Instant, Lba,
-    LbaRange, Nanos, Rejected, Status, Support, Tag, Target,
+    LbaRange, Nanos, Rejected, Status, Storage, Support, Tag, Target,
 };
 
 use crate::clock::{MonotonicClock, exact_timers, pause};
@@ -55,8 +55,9 @@ const BUFFER_LIMIT: Bytes = Bytes::mib(256);
 /// The longest single wait; `reap` waits again.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3_600);
 
-/// A last look before anything is destroyed: an error says why nothing may be, and what to do.
-pub type FirstWrite = Box<dyn FnMut() -> Result<(), String>>;
+/// A last look before anything is destroyed: an error says why nothing may be, and what to do. It
+/// answers this command and every later one.
+pub type FirstWrite = Box<dyn FnMut() -> Result<(), Rejected>>;
 
 /// What a user of [`BlockTarget`] can choose.
 #[derive(Default)]
@@ -125,7 +126,7 @@ enum Permit {
     Granted {
         _asked: Option<FirstWrite>,
     },
-    Refused(String),
+    Refused(Rejected),
 }
 
 impl std::fmt::Debug for BlockTarget {
@@ -190,7 +191,7 @@ impl BlockTarget {
     fn permitted(&mut self) -> Result<(), Rejected> {
         match &self.permit {
             Permit::Granted { .. } => Ok(()),
-            Permit::Refused(reason) => Err(Rejected::Refused { reason: reason.clone() }),
+            Permit::Refused(rejected) => Err(rejected.clone()),
             Permit::Ask(_) => self.ask(),
         }
     }
@@ -198,11 +199,12 @@ impl BlockTarget {
     #[cold]
     fn ask(&mut self) -> Result<(), Rejected> {
         // What asks and panics has not granted anything.
-        let before = Permit::Refused("the check before the first write did not end".to_owned());
+        let reason = "the check before the first write did not end".to_owned();
+        let before = Permit::Refused(Rejected::Refused { reason });
         if let Permit::Ask(mut check) = std::mem::replace(&mut self.permit, before) {
             self.permit = match check() {
                 Ok(()) => Permit::Granted { _asked: Some(check) },
-                Err(reason) => Permit::Refused(reason),
+                Err(rejected) => Permit::Refused(rejected),
             };
         }
         self.permitted()
@@ -213,8 +215,8 @@ impl BlockTarget {
         if let Some(errno) = self.broken {
             return Err(Rejected::Kernel { errno });
         }
-        if let Permit::Refused(reason) = &self.permit {
-            return Err(Rejected::Refused { reason: reason.clone() });
+        if let Permit::Refused(rejected) = &self.permit {
+            return Err(rejected.clone());
         }
         let flight = match command {
             BlockCommand::Read(range) => self.flight(tag, Kind::Read, range)?,
@@ -392,13 +394,23 @@ impl BlockTarget {
     }
 }
 
-impl Target for BlockTarget {
+impl Storage for BlockTarget {
     type Command = BlockCommand;
 
     fn capabilities(&self) -> &Capabilities {
         &self.medium.capabilities
     }
 
+    fn statistics(&self) -> DeviceStatistics {
+        let counted = match &self.counters {
+            Counters::Kernel(source) => source.read(),
+            Counters::Own(own) => *own,
+        };
+        DeviceStatistics { outstanding: self.outstanding, ..counted }
+    }
+}
+
+impl Target for BlockTarget {
     #[inline]
     fn now(&self) -> Instant {
         self.clock.now()
@@ -439,14 +451,6 @@ impl Target for BlockTarget {
         if let Err(errno) = waited {
             self.break_down(errno, deadline, out);
         }
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        let counted = match &self.counters {
-            Counters::Kernel(source) => source.read(),
-            Counters::Own(own) => *own,
-        };
-        DeviceStatistics { outstanding: self.outstanding, ..counted }
     }
 }
 

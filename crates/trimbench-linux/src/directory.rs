@@ -42,7 +42,7 @@ use trimbench_claim::sysfs::{BlockDevice, devices_of, masked_device};
 use trimbench_claim::{errno_of, random};
 use trimbench_core::{
     BlockRequest, Bytes, Capabilities, Caveat, Clock, Completion, DeviceStatistics, Errno,
-    FileCommand, FileId, Instant, Medium, Nanos, Rejected, Status, Tag, Target,
+    FileCommand, FileId, Instant, Medium, Nanos, Rejected, Status, Storage, Tag, Target,
 };
 
 use crate::clock::{MonotonicClock, exact_timers};
@@ -338,13 +338,44 @@ impl DirectoryTarget {
     }
 }
 
-impl Target for DirectoryTarget {
+impl Storage for DirectoryTarget {
     type Command = FileCommand;
 
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics { outstanding: self.outstanding, ..self.statistics.read() }
+    }
+
+    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
+        // The old one first: each costs the machine some time an event.
+        self.tracer = None;
+        if watch {
+            let started = Tracer::start(&self.devices, self.clock);
+            let unseen = |error: TracingError| Rejected::Unseen { reason: error.to_string() };
+            self.tracer = Some(started.map_err(unseen)?);
+        }
+        Ok(())
+    }
+
+    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.take(out);
+        }
+    }
+
+    fn extent_count(&self, file: FileId) -> Option<u64> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let name = Name::of(file, self.files.place(file));
+        let directory = &self.workplace.directory;
+        let open = rustix::fs::openat(directory, name.text(), flags, Mode::empty()).ok()?;
+        ioctl::extent_count(open.as_fd()).ok()
+    }
+}
+
+impl Target for DirectoryTarget {
     #[inline]
     fn now(&self) -> Instant {
         self.clock.now()
@@ -398,41 +429,12 @@ impl Target for DirectoryTarget {
         }
     }
 
-    fn statistics(&self) -> DeviceStatistics {
-        DeviceStatistics { outstanding: self.outstanding, ..self.statistics.read() }
-    }
-
-    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
-        // The old one first: each costs the machine some time an event.
-        self.tracer = None;
-        if watch {
-            let started = Tracer::start(&self.devices, self.clock);
-            let unseen = |error: TracingError| Rejected::Unseen { reason: error.to_string() };
-            self.tracer = Some(started.map_err(unseen)?);
-        }
-        Ok(())
-    }
-
-    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
-        if let Some(tracer) = &mut self.tracer {
-            tracer.take(out);
-        }
-    }
-
     fn requests_lost(&self) -> u64 {
         self.tracer.as_ref().map_or(0, Tracer::lost)
     }
 
     fn set_source(&mut self, source: &[u8]) {
         self.workplace.streams.set_source(source);
-    }
-
-    fn extent_count(&self, file: FileId) -> Option<u64> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let name = Name::of(file, self.files.place(file));
-        let directory = &self.workplace.directory;
-        let open = rustix::fs::openat(directory, name.text(), flags, Mode::empty()).ok()?;
-        ioctl::extent_count(open.as_fd()).ok()
     }
 }
 

@@ -15,7 +15,6 @@ use std::path::PathBuf;
 
 use trimbench_claim::{ClaimError, Consent, Guard, Inspection, attach_loop_device};
 use trimbench_core::reason;
-use trimbench_core::settings::Named as _;
 use trimbench_core::{
     Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, Files, FilesystemSpec, Interrupt,
     Medium, Nanos, ProvisionError, Provisioner, Support,
@@ -273,11 +272,9 @@ impl Provisioner for MkfsProvisioner {
             let reason = format!("a real one takes no trim policy, and was to take `{policy}`");
             return Err(failed("make", reason, None));
         }
-        if let DiscardMode::As(issuer) = wish.discard {
-            let reason = format!(
-                "a real one discards as its kernel does, and was to discard as `{}`",
-                issuer.id()
-            );
+        if let DiscardMode::As(system) = wish.discard {
+            let reason =
+                format!("a real one discards as its kernel does, and was to discard as `{system}`");
             let advice = "use a modelled filesystem: `ext4:sim:NAME`".to_owned();
             return Err(failed("make", reason, Some(advice)));
         }

@@ -32,7 +32,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, DiscardWaits, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, TwinUse, check_fit, read_method,
+    MethodSession, Misfit, TwinUse, check_fit, read_method,
 };
 
 impl MethodDefinition for DeleteStall {
@@ -73,7 +73,7 @@ impl Method for DeleteStall {
         self.waits(rule)
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         let needed = self.needed();
         let (available, advice) = match capabilities.medium {
             Medium::Device { capacity, .. } => {
@@ -83,23 +83,23 @@ impl Method for DeleteStall {
                 let reason = "the search for the highest rate of deletion (`p999-limit`) wants \
                               discards that belong to a deletion, and `mode=trim` discards all \
                               free space each time: use another `mode`";
-                return Err(reason.to_owned());
+                return Err(reason.into());
             }
             Medium::Directory { available, .. } => {
                 (available, "free some space (a reserve of the filesystem is never used)")
             }
         };
         if needed > available {
-            return Err(format!(
+            return Err(Misfit(format!(
                 "it needs {needed} and there are {available}; {advice}, or use smaller `sizes` \
                  and `span`"
-            ));
+            )));
         }
         if capabilities.discard == Support::None && self.mode != Mode::Trim {
             let reason = "deletions send no discards here: the filesystem is not mounted with \
                           `discard`, or the device takes none; mount it with `-o discard`, or use \
                           `--set mode=trim`";
-            return Err(reason.to_owned());
+            return Err(reason.into());
         }
         Ok(())
     }

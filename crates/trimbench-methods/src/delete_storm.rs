@@ -32,7 +32,7 @@ use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
     Demand, DiscardWaits, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, NEEDS_A_DIRECTORY, TwinUse, check_fit, read_method,
+    MethodSession, Misfit, NEEDS_A_DIRECTORY, TwinUse, check_fit, read_method,
 };
 
 impl MethodDefinition for DeleteStorm {
@@ -81,16 +81,16 @@ impl Method for DeleteStorm {
         DiscardWaits::after(waits as u64, rule)
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         let Medium::Directory { available, .. } = capabilities.medium else {
-            return Err(NEEDS_A_DIRECTORY.to_owned());
+            return Err(NEEDS_A_DIRECTORY.into());
         };
         let needed = self.space();
         if needed > available {
-            return Err(format!(
+            return Err(Misfit(format!(
                 "its files grow to {needed} and there are {available}; give a smaller `file-size`, \
                  or fewer `writers`"
-            ));
+            )));
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ mod tests;
 pub use analysis::analyse;
 pub use options::IdleTrim;
 pub use session::{IdleTrimPlan, Round, Way};
+pub use steps::{IdleRoundStep, TimedTrimStep};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;
@@ -23,8 +24,8 @@ use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
-    TwinUse, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Misfit,
+    Shape, TwinUse, read_method,
 };
 
 /// What a target is assumed to discard in estimates, bytes a second.
@@ -70,10 +71,10 @@ impl Method for IdleTrim {
         Demand { written, time }
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         let capacity = Shape::of_discarding(capabilities)?.capacity;
         if capacity < CAPACITY_MIN {
-            return Err(format!("it needs {CAPACITY_MIN} and there are {capacity}"));
+            return Err(Misfit(format!("it needs {CAPACITY_MIN} and there are {capacity}")));
         }
         Ok(())
     }

@@ -28,8 +28,8 @@ use trimbench_core::{Bytes, Capabilities, Clock, Medium, Nanos, Opened, Support}
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, TwinUse,
-    read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Misfit,
+    TwinUse, read_method,
 };
 
 /// What it says of every target but one.
@@ -81,21 +81,21 @@ impl Method for Kernels {
         }
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         let (Medium::Directory { available, .. }, Clock::Virtual) =
             (capabilities.medium, capabilities.clock)
         else {
-            return Err(NEEDS_A_MODEL.to_owned());
+            return Err(NEEDS_A_MODEL.into());
         };
         if capabilities.discard == Support::None {
-            return Err("the drive takes no discards: all systems are one".to_owned());
+            return Err("the drive takes no discards: all systems are one".into());
         }
         let needed = self.needed();
         if needed > available {
-            return Err(format!(
+            return Err(Misfit(format!(
                 "it needs {needed} and there are {available}; give a larger drive \
                  (`capacity=`), or use a smaller `foreground-span` and smaller `file-sizes`"
-            ));
+            )));
         }
         Ok(())
     }

@@ -25,8 +25,8 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Medium, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
-    TwinUse, read_method, settings,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Misfit,
+    Shape, TwinUse, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -96,14 +96,14 @@ impl Method for LatencyUnderLoad {
         Demand { written: Bytes(written), time: Nanos::from_seconds(before + time * curves) }
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         settings::fits(capabilities, SPACE, &[self.access])?;
         let most = self.trim_rates.iter().copied().max().unwrap_or(0);
         if most == 0 {
             return Ok(());
         }
         let shape = Shape::of_discarding(capabilities).map_err(|reason| {
-            format!("{reason}; or measure it without TRIMs: `--set trim-rate=0`")
+            Misfit(format!("{reason}; or measure it without TRIMs: `--set trim-rate=0`"))
         })?;
         let Medium::Device { capacity, logical_block } = capabilities.medium else {
             return Ok(());
@@ -111,12 +111,12 @@ impl Method for LatencyUnderLoad {
         let span = self.span.on(capacity, logical_block);
         let trimmed = self.trimmed_zone(&shape, most);
         if trimmed.0 > span.0 / 2 {
-            return Err(format!(
+            return Err(Misfit(format!(
                 "{most} TRIMs a second of {} discard {trimmed} at one rate, more than half of the \
                  {span} in use; give a smaller `trim-rate`, `trim-chunk` or `rate-time`, or a \
                  larger device",
                 self.chunk_on(&shape)
-            ));
+            )));
         }
         Ok(())
     }

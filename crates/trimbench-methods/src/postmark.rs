@@ -36,7 +36,7 @@ use trimbench_results::{Metric, Step};
 use generator::{NUMBER_MAX, SIZE_MAX};
 use trimbench_engine::{
     Demand, DiscardWaits, Findings, Method, MethodDefinition, MethodError, MethodInfo,
-    MethodSession, NEEDS_A_DIRECTORY, TwinUse, check_fit, read_method,
+    MethodSession, Misfit, NEEDS_A_DIRECTORY, TwinUse, check_fit, read_method,
 };
 
 /// What an operation is assumed to take beside its data, in estimates.
@@ -110,16 +110,16 @@ impl Method for Postmark {
         DiscardWaits::after(once * u64::from(self.repetitions), rule)
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         let Medium::Directory { available, .. } = capabilities.medium else {
-            return Err(NEEDS_A_DIRECTORY.to_owned());
+            return Err(NEEDS_A_DIRECTORY.into());
         };
         let needed = self.space();
         if needed > available {
-            return Err(format!(
+            return Err(Misfit(format!(
                 "its files grow to {needed} and there are {available}; free some space (a reserve \
                  of the filesystem is never used), or use a smaller `number` or `size-high`"
-            ));
+            )));
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Data, Medium, Nanos, Opened
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Misfit,
     NEEDS_A_DIRECTORY, TwinUse, read_method, settings,
 };
 
@@ -81,18 +81,18 @@ impl Method for Recovery {
         Demand { written: Bytes(written), time }
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         if let Some(share) = self.free_space {
             return self.fits_files(share, capabilities);
         }
         if let Medium::Directory { .. } = capabilities.medium {
-            return Err(NEEDS_FREE_SPACE.to_owned());
+            return Err(NEEDS_FREE_SPACE.into());
         }
         settings::fits(capabilities, SPACE, &[self.pass_size, self.access])?;
         if capabilities.discard == Support::None {
             let reason = "the device takes no TRIM, and what TRIM gives back is the question; \
                           `steady-state` with `--set trimmed-shares=0` works without";
-            return Err(reason.to_owned());
+            return Err(reason.into());
         }
         Ok(())
     }
@@ -111,9 +111,9 @@ impl Method for Recovery {
 
 impl Recovery {
     /// Whether it can write over this share of the free space.
-    fn fits_files(&self, share: Ppm, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits_files(&self, share: Ppm, capabilities: &Capabilities) -> Result<(), Misfit> {
         let Medium::Directory { available, .. } = capabilities.medium else {
-            return Err(format!("`free-space` is of a filesystem; {NEEDS_A_DIRECTORY}"));
+            return Err(Misfit(format!("`free-space` is of a filesystem; {NEEDS_A_DIRECTORY}")));
         };
         if self.torture == Torture::Steady {
             return Err("on files `torture` is a share or a time, as `--set torture=100%`".into());
@@ -121,14 +121,14 @@ impl Recovery {
         if self.data != Data::Random || self.compare_data.is_some() {
             return Err("files are written with random data only: leave out `data` and \
                         `compare-data`"
-                .to_owned());
+                .into());
         }
         let least = SPACE.max(self.pass_size).max(self.access);
         if files::span(self, share, available) < least {
-            return Err(format!(
+            return Err(Misfit(format!(
                 "{share} of the {available} that may be written is less than {least}; free some \
                  space (a reserve of the filesystem is never used), or give a larger share"
-            ));
+            )));
         }
         Ok(())
     }

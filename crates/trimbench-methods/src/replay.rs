@@ -36,8 +36,8 @@ use trimbench_trace::generate::{Master, SPACE_MIN};
 
 use survey::Survey;
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, TwinUse,
-    read_method, settings,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Misfit,
+    TwinUse, read_method, settings,
 };
 
 impl MethodDefinition for Replay {
@@ -94,12 +94,12 @@ impl Method for Replay {
         Ok(self.demand_of(room, (survey.written(self.scaling), survey.last), rate))
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         settings::fits(capabilities, SPACE_MIN, &[])?;
         let trims = self.trims.iter().any(|trims| *trims != ReplayedTrims::Stripped);
         if trims && capabilities.discard == Support::None {
             let reason = "the device takes no TRIM; replay without with `--set passes=stripped`";
-            return Err(reason.to_owned());
+            return Err(reason.into());
         }
         Ok(())
     }

@@ -26,8 +26,8 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
-    TwinUse, read_method, settings,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Misfit,
+    Shape, TwinUse, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -78,7 +78,7 @@ impl Method for Settle {
         Demand { written: Bytes(before.saturating_add(assumed)), time: windows + rests + filling }
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         Shape::of_discarding(capabilities)?;
         settings::fits(capabilities, SPACE, &[self.access])
     }

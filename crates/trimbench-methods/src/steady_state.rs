@@ -24,8 +24,8 @@ use trimbench_core::{BlockSize, Bytes, Capabilities, Nanos, Opened, Support};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Pattern,
-    Shape, TwinUse, read_method, settings,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Misfit,
+    Pattern, Shape, TwinUse, read_method, settings,
 };
 
 /// The smallest device that it makes sense on.
@@ -79,17 +79,17 @@ impl Method for SteadyState {
         }
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         settings::fits(capabilities, SPACE, &[self.access])?;
         if capabilities.discard == Support::None && self.trimmed_shares.len() > 1 {
             let reason = "the device takes no TRIM; measure it without trimmed shares: \
                           `--set trimmed-shares=0`";
-            return Err(reason.to_owned());
+            return Err(reason.into());
         }
         if let Pattern::Zones(zones) = self.pattern {
             if zones.trimmed && capabilities.discard == Support::None {
                 let reason = "the device takes no TRIM; leave out `-trimmed` of the pattern";
-                return Err(reason.to_owned());
+                return Err(reason.into());
             }
             let shape = Shape::of(capabilities, Bytes(0)).expect("it is a device");
             let span = self.span.on(shape.size, shape.logical_block);

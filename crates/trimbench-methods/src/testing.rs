@@ -2,19 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use trimbench_engine::Preset;
 use trimbench_results::{
-    Chart, ChartSeries, Direction, LabelledSession, Metric, PlannedSession, Series, Session, Step,
-    Verdict,
+    Chart, ChartSeries, Coordinates, Direction, LabelledSession, Metric, PlannedSession, Session,
+    Step, Verdict,
 };
 
-/// The charts of one session, which is called `vendor2`, of these steps and figures.
+/// The charts of one session, which is called `vendor2`, of these steps and figures, which stand
+/// where the method's metrics do.
 pub(crate) fn charts(
     method: &trimbench_engine::MethodInfo,
     steps: Vec<Step>,
     figures: &[(&str, f64, Option<Verdict>)],
 ) -> Vec<Chart> {
+    let metrics = method.resolve(Preset::Standard, &BTreeMap::new()).unwrap().method.metrics();
     let figure = |(id, value, verdict): &(&str, f64, Option<Verdict>)| {
-        let metric = Metric::member(*id, *id, "", Direction::Neither);
+        let known = metrics.iter().find(|metric| metric.id == *id);
+        let place = known.map_or(Coordinates::none(), |metric| metric.coordinates.clone());
+        let metric = Metric::member(*id, *id, "", Direction::Neither).at(place);
         let mut figure = metric.measured(*value).unwrap();
         figure.verdict.clone_from(verdict);
         figure
@@ -33,30 +38,6 @@ pub(crate) fn charts(
     };
     let label = "vendor2".to_owned();
     (method.charts)(&[LabelledSession { source: 0, index: 0, session: &session, label }])
-}
-
-/// A step with these parameters and metrics.
-pub(crate) fn step(
-    id: &str,
-    kind: &str,
-    parameters: &[(&str, f64)],
-    metrics: &[(&str, f64)],
-) -> Step {
-    let mut step = Step::new(id, kind);
-    for (key, value) in parameters {
-        step.set(key, *value);
-    }
-    for (key, value) in metrics {
-        step.measure(key, *value);
-    }
-    step
-}
-
-/// The step with a series.
-pub(crate) fn with(mut step: Step, name: &str, x: &[f64], y: &[f64]) -> Step {
-    let y = y.iter().copied().map(Some).collect();
-    step.series.insert(name.to_owned(), Series::new("s", "MB/s", x.to_vec(), y).unwrap());
-    step
 }
 
 /// The chart whose id ends so.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use trimbench_engine::Preset;
-use trimbench_results::{Chart, Direction, Figure, Metric, RunRecord};
+use trimbench_results::{Chart, Coordinates, Direction, Figure, Metric, MetricAxis, RunRecord};
 
 use super::*;
 
@@ -40,9 +40,69 @@ fn records_of_older_formats_are_read_with_what_the_metrics_say() {
         old.sessions[0].figures.clone_from(&now);
         for figure in &mut old.sessions[0].figures {
             (figure.direction, figure.role) = (Direction::Neither, None);
+            figure.coordinates = Coordinates::none();
         }
         let read = RunRecord::from_json(&old.to_json()).unwrap();
         assert_eq!(read.sessions[0].figures, now);
+    }
+}
+
+/// Settings with which a method has metrics that it has not by default.
+const FURTHER: [(&str, &str, &str); 8] = [
+    ("delete-stall", "p999-limit", "5ms"),
+    ("delete-stall", "readers", "8"),
+    ("recovery", "compare-data", "compressible-10%"),
+    ("recovery", "free-space", "90%"),
+    ("steady-state", "ageing-rounds", "6"),
+    ("settle", "idle-halvings", "4"),
+    ("replay", "passes", "kept,stripped,synthesised"),
+    ("replay", "pace", "100%"),
+];
+
+/// The metrics of every method with each preset, and with further settings.
+fn all_metrics() -> impl Iterator<Item = (&'static str, Vec<Metric>)> {
+    METHODS.iter().flat_map(|info| {
+        let metrics = |preset, set: &[(&str, &str)]| {
+            let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+            info.resolve(preset, &set.collect()).unwrap().method.metrics()
+        };
+        let further = FURTHER.iter().filter(|(method, ..)| *method == info.id);
+        let further = further.map(|(_, key, value)| metrics(Preset::Standard, &[(*key, *value)]));
+        let all = Preset::ALL.iter().map(|preset| metrics(*preset, &[])).chain(further);
+        all.map(|metrics| (info.id, metrics)).collect::<Vec<_>>()
+    })
+}
+
+#[test]
+fn no_two_metrics_of_a_method_stand_at_one_place() {
+    let mut families = std::collections::BTreeSet::new();
+    for (method, metrics) in all_metrics() {
+        let placed: Vec<&Metric> = metrics.iter().filter(|it| !it.coordinates.is_empty()).collect();
+        families.extend((!placed.is_empty()).then_some(method));
+        for (index, Metric { id, coordinates, .. }) in placed.iter().enumerate() {
+            assert!(coordinates.key(MetricAxis::Measure).is_some(), "{id}");
+            let mut others = placed[..index].iter();
+            assert!(!others.any(|other| other.coordinates == *coordinates), "{method}: {id}");
+        }
+    }
+    assert_eq!(families.len(), METHODS.len() - 2, "all but `delete-storm` and `trim-integrity`");
+}
+
+#[test]
+fn figures_of_an_older_format_stand_where_their_metrics_do() {
+    let record = RunRecord::from_json(RECORD).unwrap();
+    for (method, metrics) in all_metrics() {
+        let now: Vec<Figure> = metrics.iter().filter_map(|it| it.measured(1.0)).collect();
+        let mut old = RunRecord { schema: 3, ..record.clone() };
+        old.sessions[0].plan.method = method.to_owned();
+        old.sessions[0].figures.clone_from(&now);
+        for figure in &mut old.sessions[0].figures {
+            figure.coordinates = Coordinates::none();
+        }
+        let read = RunRecord::from_json(&old.to_json()).unwrap();
+        for (read, now) in read.sessions[0].figures.iter().zip(&now) {
+            assert_eq!(read.coordinates, now.coordinates, "{method}: {}", now.id);
+        }
     }
 }
 

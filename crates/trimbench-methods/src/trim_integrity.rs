@@ -28,8 +28,8 @@ use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, TwinUse,
-    read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Misfit,
+    TwinUse, read_method,
 };
 
 impl TrimIntegrity {
@@ -89,7 +89,7 @@ impl Method for TrimIntegrity {
         Demand { written, time: self.estimate(cases, rate) }
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         layout::Layout::new(self, capabilities, Bytes(0)).map(drop)
     }
 

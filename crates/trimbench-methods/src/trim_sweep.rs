@@ -28,8 +28,8 @@ use trimbench_core::{Bytes, Capabilities, Nanos, Opened};
 use trimbench_results::{Metric, Step};
 
 use trimbench_engine::{
-    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Shape,
-    TwinUse, read_method,
+    Demand, Findings, Method, MethodDefinition, MethodError, MethodInfo, MethodSession, Misfit,
+    Shape, TwinUse, read_method,
 };
 
 /// The only published limits \[HLK\]: every TRIM within 500 ms and, while TRIMs run, every read and
@@ -91,13 +91,13 @@ impl Method for TrimSweep {
         Demand { written, time: measuring + Nanos::from_seconds(writing) }
     }
 
-    fn fits(&self, capabilities: &Capabilities) -> Result<(), String> {
+    fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {
         let (needed, capacity) = (self.needed(), Shape::of_discarding(capabilities)?.capacity);
         if capacity < needed {
-            return Err(format!(
+            return Err(Misfit(format!(
                 "it needs {needed} and there are {capacity}; give a larger one (`--capacity` if it \
                  is emulated), or use a smaller `load-span` and `reference`"
-            ));
+            )));
         }
         Ok(())
     }

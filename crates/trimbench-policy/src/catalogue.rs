@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use trimbench_core::BlockSize;
 use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::settings::{SettingError, Values};
-use trimbench_core::{BlockSize, FORMER_POLICIES, Issuer};
 
+use crate::issuer::Issuer;
 use crate::policies;
 use crate::policy::{PolicyInfo, PolicyOrigin, TrimPolicy};
 
@@ -28,6 +29,11 @@ pub static POLICIES: [PolicyInfo; 11] = [
     policies::paced::INFO,
 ];
 
+/// What policies were called before each had the name of the system that it models: former name,
+/// today's.
+const FORMER_POLICIES: [(&str, &str); 3] =
+    [("online", "ext4-4.13"), ("batched", "fstrim-weekly"), ("deferred", "btrfs-async")];
+
 /// A policy, and a value for each of its parameters.
 ///
 /// Its text is `NAME[,KEY=VALUE]...`. Printed, it has every value: what is recorded stays true when
@@ -44,7 +50,8 @@ pub struct Choice {
 #[non_exhaustive]
 pub enum PolicyError {
     /// No policy has this name: give one of [`POLICIES`].
-    #[error("no policy is called `{name}`{}; there are {}", hint(name), ids().join(", "))]
+    #[error("no policy is called `{name}`{}; there are {}", policy_meant_by(name),
+        ids().join(", "))]
     UnknownPolicy {
         /// As given.
         name: String,
@@ -119,10 +126,11 @@ impl fmt::Display for Choice {
     }
 }
 
-fn ids() -> Vec<&'static str> {
-    POLICIES.iter().map(|info| info.id).collect()
+/// The end of a message about a name that no policy has: `; did you mean ...?`, or nothing.
+pub fn policy_meant_by(name: &str) -> String {
+    did_you_mean(meant(name, &FORMER_POLICIES, ids()))
 }
 
-fn hint(name: &str) -> String {
-    did_you_mean(meant(name, &FORMER_POLICIES, ids()))
+fn ids() -> Vec<&'static str> {
+    POLICIES.iter().map(|info| info.id).collect()
 }

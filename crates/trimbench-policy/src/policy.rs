@@ -3,7 +3,9 @@
 use std::fmt::{self, Debug};
 
 use trimbench_core::settings::{Setting, SettingError, ValueKind, Values, checked, within};
-use trimbench_core::{Blocks, Bytes, Grant, Instant, Issuer, Nanos};
+use trimbench_core::{Blocks, Bytes, Instant, Nanos};
+
+use crate::issuer::Issuer;
 
 /// Decides when and how much to discard.
 ///
@@ -34,6 +36,18 @@ pub trait TrimPolicy: Debug + Send {
     /// The foreground, at each submission and completion of a request, or as often as it is
     /// sampled.
     fn foreground(&mut self, _now: Instant, _seen: Foreground) {}
+}
+
+/// What a policy answers: when and how much to discard. Where it is discarded is for others to
+/// know: freed extents in a model, windows of FITRIM on a mounted filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// One discard of at most so many blocks, now; ask again for the next. Never none.
+    Blocks(Blocks),
+    /// Nothing before this instant, unless something happens before.
+    Until(Instant),
+    /// Nothing until something happens.
+    Idle,
 }
 
 /// A policy of the catalogue, as lists have it.
@@ -112,6 +126,6 @@ pub(crate) fn whole_blocks(high: Bytes, values: &Values) -> ValueKind<Blocks> {
     let block_size = values.block_size();
     checked(within(block_size.bytes(), high), move |size| {
         let blocks = size.blocks_exact(block_size);
-        blocks.ok_or_else(|| format!("{size} is no whole number of blocks of {block_size}"))
+        blocks.ok_or_else(|| format!("{size} is no whole number of blocks of {block_size}").into())
     })
 }

@@ -1,9 +1,9 @@
 //! A policy and the queue that it empties; a modelled filesystem has one for each of its drives.
 
-use trimbench_core::{Blocks, Grant, Instant, LbaRange};
+use trimbench_core::{BlockSize, Blocks, DiscardCounts, DriveDiscards, Instant, LbaRange};
 
-use crate::policy::{Backlog, Foreground, TrimPolicy};
-use crate::queue::{FreedQueue, QueueCounters};
+use crate::policy::{Backlog, Foreground, Grant, TrimPolicy};
+use crate::queue::{ExtentCounts, FreedQueue, QueueCounters};
 
 #[cfg(test)]
 mod tests;
@@ -155,6 +155,22 @@ impl Trimmer {
     /// What became of all that was freed.
     pub fn counters(&self) -> &QueueCounters {
         self.queue.counters()
+    }
+
+    /// The same in bytes, with what waits, of a drive with blocks of this size. What is withheld
+    /// waits, too.
+    pub fn discards(&self, block_size: BlockSize) -> DriveDiscards {
+        let bytes = |blocks: Blocks| blocks.bytes(block_size);
+        let of = |ExtentCounts { count, blocks }| DiscardCounts { count, bytes: bytes(blocks) };
+        let QueueCounters { freed, issued, deferred, skipped, invalidated } = *self.counters();
+        DriveDiscards {
+            freed: of(freed),
+            issued: of(issued),
+            deferred: of(deferred),
+            skipped: of(skipped),
+            invalidated: of(invalidated),
+            waiting: bytes(self.queue.waiting() + self.queue.set_aside()),
+        }
     }
 
     fn limit(&self, granted: Blocks) -> Blocks {

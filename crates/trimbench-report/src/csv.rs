@@ -95,12 +95,30 @@ fn figures(sessions: &[(usize, &Session)]) -> String {
                 plain(figure.headline),
                 text(&figure.words().unwrap_or_default()),
                 text(&caveat_ids(session, &figure.caveats).join(";")),
+                text(&figure.coordinates.to_string()),
             ]
         })
     });
     let header = [
-        "session", "method", "target", "preset", "clock", "finished", "figure", "title", "value",
-        "unit", "shown", "low", "high", "level", "n", "headline", "verdict", "caveats",
+        "session",
+        "method",
+        "target",
+        "preset",
+        "clock",
+        "finished",
+        "figure",
+        "title",
+        "value",
+        "unit",
+        "shown",
+        "low",
+        "high",
+        "level",
+        "n",
+        "headline",
+        "verdict",
+        "caveats",
+        "coordinates",
     ];
     table(header, rows)
 }

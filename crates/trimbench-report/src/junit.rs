@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 use trimbench_core::text::visible;
 use trimbench_results::cards::cards;
+use trimbench_results::limits::JudgedLimit;
 use trimbench_results::{AdviceCard, Figure, NOT_FINISHED, RunRecord, Session};
 
 use crate::csv::caveat_ids;
@@ -19,19 +20,6 @@ mod tests;
 
 /// What every such file begins with.
 pub const JUNIT_MARK: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- trimbench -->\n";
-
-/// How a limit fared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JudgedLimit {
-    /// The limit: `p99.9 <= 5ms`.
-    pub limit: String,
-    /// Where it was judged: `vendor2`, or `delete-stall on vendor2`.
-    pub place: String,
-    /// What was found there, in words.
-    pub found: String,
-    /// Whether it holds; `None` where it could not be judged.
-    pub holds: Option<bool>,
-}
 
 /// A case that ended as it should, or how else.
 enum CaseEnd {

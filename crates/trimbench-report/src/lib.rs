@@ -38,7 +38,7 @@ pub use csv::{csv, csv_in_order};
 pub use files::{CONTEXT_MARK, FIGURE_MARK, PAGE_MARK, figure_files, header_line};
 pub use grid::{Grid, GridColumn};
 pub use items::items;
-pub use junit::{JUNIT_MARK, JudgedLimit, junit};
+pub use junit::{JUNIT_MARK, junit};
 pub use markdown::{MARKDOWN_END, MARKDOWN_MARK, markdown};
 pub use method::{MethodView, MethodViews};
 pub use page::{PageContext, VerdictSection, page};

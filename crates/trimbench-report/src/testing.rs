@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use trimbench_core::{Bytes, Caveat};
 use trimbench_results::cards::cards;
 use trimbench_results::{
-    Axis, CardLine, Chart, ChartSeries, DeletionStep, Direction, Figure, Interval, LabelledSession,
-    Metric, Outcome, PlannedSession, Program, Provenance, RunRecord, SCHEMA, Series, Session, Step,
-    Verdict, steps,
+    Axis, CardLine, Chart, ChartSeries, Coordinates, DeletionStep, Direction, Figure, Interval,
+    LabelledSession, Metric, MetricAxis, Outcome, PlannedSession, Program, Provenance, RunRecord,
+    SCHEMA, Series, Session, Step, Verdict, steps,
 };
 
 use crate::method::MethodView;
@@ -25,6 +25,11 @@ steps! {
 /// A figure that is better lower.
 pub(crate) fn figure(id: &str, title: &str, value: f64, unit: &'static str) -> Figure {
     Metric::member(id, title, unit, Direction::Lower).measured(value).unwrap()
+}
+
+/// The same in a family.
+pub(crate) fn placed(id: &str, place: Coordinates, value: f64, unit: &'static str) -> Figure {
+    Metric::placed(id, place, unit, Direction::Lower).measured(value).unwrap()
 }
 
 fn plan(target: &str) -> PlannedSession {
@@ -124,28 +129,38 @@ pub(crate) fn record(sessions: Vec<Session>, outcome: Outcome) -> RunRecord {
 
 /// Adds what a method says of its largest deletion, and percentiles of response times.
 pub(crate) fn detail(session: &mut Session) {
+    let largest = |id, what, value, unit| {
+        let place = Coordinates::of_measure(id, what);
+        placed(id, place.called(MetricAxis::Size, "4GB", "4GB deleted"), value, unit)
+    };
     let figures = [
-        ("intercept", "stutter at size 0", -0.001_2, "s", [-0.002, 0.000_4]),
-        ("largest-delay", "delay A, 4GB deleted", 0.110_04, "request-s", [0.107, 0.112]),
-        ("largest-gap", "longest gap between writes, 4GB deleted", 0.016_4, "s", [0.0, 0.02]),
+        (figure("intercept", "stutter at size 0", -0.001_2, "s"), [-0.002, 0.000_4]),
+        (largest("largest-delay", "delay A", 0.110_04, "request-s"), [0.107, 0.112]),
+        (largest("largest-gap", "longest gap between writes", 0.016_4, "s"), [0.0, 0.02]),
     ];
-    for (id, title, value, unit, [low, high]) in figures {
-        let mut figure = figure(id, title, value, unit);
+    for (mut figure, [low, high]) in figures {
         figure.interval = Interval::new(low, high, 0.95);
         figure.n = 3;
         session.figures.push(figure);
     }
     for (suffix, after, n) in [("", "deletion", 45_000), ("-placebo", "placebo", 24_000)] {
         for (name, value) in [("p50", 0.100_8), ("p99", 16.3), ("p99.9", 720.4)] {
-            for (view, of) in [("response", "accesses"), ("weighted", "the time in accesses")] {
+            for (view, of, per) in [
+                ("response", "accesses", "per access"),
+                ("weighted", "the time in accesses", "by time spent"),
+            ] {
                 let id = format!("{view}-{name}{suffix}");
                 let title = format!("response time after a {after}, {name} of {of}");
+                let coordinates = Coordinates::of_measure("response", "response time")
+                    .called(MetricAxis::After, after, format!("after a {after}"))
+                    .at(MetricAxis::Quantile, name)
+                    .called(MetricAxis::View, view, per);
                 // Too few placebos for the last percentile.
                 if (suffix, name) == ("-placebo", "p99.9") {
                     continue;
                 }
                 let figure = figure(&id, &title, value, "ms");
-                session.figures.push(Figure { n, ..figure });
+                session.figures.push(Figure { n, coordinates, ..figure });
             }
         }
     }

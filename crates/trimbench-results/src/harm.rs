@@ -7,7 +7,8 @@
 
 use crate::record::{Session, Step};
 use crate::role::Role;
-use crate::step::{StepField as _, StepLacks, StepPlace, StepRow, StepTable};
+use crate::step::StepOf;
+use crate::steps;
 
 #[cfg(test)]
 mod tests;
@@ -27,9 +28,22 @@ pub enum Harm {
     WritesLost,
 }
 
-/// What a step found of the harms that it looked for, in blocks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HarmStep(pub Vec<(Harm, u64)>);
+steps! {
+    /// What a step found of the harms that it looked for.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct HarmStep {
+        /// untrimmed blocks that in any read did not hold the data last written to them
+        measured neighbour_blocks_lost: Option<u64>;
+        /// trimmed blocks that did not hold what was written to them after the TRIM
+        measured rewritten_blocks_lost: Option<u64>;
+        /// trimmed blocks that in any read returned the stamp of another block
+        measured trimmed_blocks_foreign: Option<u64>;
+        /// trimmed blocks that in any read broke the promise
+        measured trimmed_blocks_against_promise: Option<u64>;
+        /// blocks that did not hold what was written to them before any TRIM
+        measured unwritten_blocks: Option<u64>;
+    }
+}
 
 impl Harm {
     /// All of them, the worst first.
@@ -40,17 +54,6 @@ impl Harm {
         Self::PromiseBroken,
         Self::WritesLost,
     ];
-
-    /// The metric of a step that counts these blocks.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::NeighboursLost => "neighbour_blocks_lost",
-            Self::RewrittenLost => "rewritten_blocks_lost",
-            Self::ForeignRead => "trimmed_blocks_foreign",
-            Self::PromiseBroken => "trimmed_blocks_against_promise",
-            Self::WritesLost => "unwritten_blocks",
-        }
-    }
 
     /// The role of the figure that counts them in a whole session, if one has it.
     pub const fn role(self) -> Option<Role> {
@@ -91,40 +94,20 @@ impl Harm {
 
     /// The sum over those of the steps that looked for them.
     fn found_in(self, steps: &[Step]) -> f64 {
-        steps.iter().filter_map(|step| self.read("", step)).map(|blocks| blocks as f64).sum()
-    }
-
-    fn read(self, prefix: &str, step: &Step) -> Option<u64> {
-        u64::read(StepPlace::Measured, &format!("{prefix}{}", self.key()), step)
+        let found = steps.iter().filter_map(StepOf::<HarmStep>::read);
+        found.filter_map(|found| found.blocks(self)).map(|blocks| blocks as f64).sum()
     }
 }
 
 impl HarmStep {
     /// How many blocks it found; `None` if it did not look for them.
     pub fn blocks(&self, harm: Harm) -> Option<u64> {
-        self.0.iter().find(|(other, _)| *other == harm).map(|(_, blocks)| *blocks)
-    }
-}
-
-impl StepTable for HarmStep {
-    fn rows(prefix: &str) -> Vec<StepRow> {
-        let row = |harm: Harm| StepRow {
-            key: format!("{prefix}{}", harm.key()),
-            place: StepPlace::Measured,
-            always: false,
-            help: harm.words().to_owned(),
-        };
-        Harm::ALL.map(row).into()
-    }
-
-    fn store(&self, prefix: &str, step: &mut Step) {
-        for (harm, blocks) in &self.0 {
-            blocks.store(StepPlace::Measured, &format!("{prefix}{}", harm.key()), step);
+        match harm {
+            Harm::NeighboursLost => self.neighbour_blocks_lost,
+            Harm::RewrittenLost => self.rewritten_blocks_lost,
+            Harm::ForeignRead => self.trimmed_blocks_foreign,
+            Harm::PromiseBroken => self.trimmed_blocks_against_promise,
+            Harm::WritesLost => self.unwritten_blocks,
         }
-    }
-
-    fn read(prefix: &str, step: &Step) -> Result<Self, StepLacks> {
-        let found = |harm: Harm| Some((harm, harm.read(prefix, step)?));
-        Ok(Self(Harm::ALL.into_iter().filter_map(found).collect()))
     }
 }

@@ -36,7 +36,7 @@ pub use histogram::{HistogramError, LatencyHistogram, Quantile};
 pub use limits::{
     Limit, LimitError, LimitOutcome, VerdictLimit, VerdictLimitError, VerdictOutcome,
 };
-pub use metric::{Direction, Metric};
+pub use metric::{Coordinates, Direction, Metric, MetricAxis};
 pub use order::{DriveOrder, OrderError};
 pub use record::{
     AdviceCard, CardLine, CardReason, Figure, Interval, KeptStep, LineFlaw, NOT_BEGUN,

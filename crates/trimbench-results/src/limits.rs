@@ -54,6 +54,19 @@ pub struct LimitOutcome {
     pub unmeasured: Option<Caveat>,
 }
 
+/// How a limit fared, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgedLimit {
+    /// The limit: `p99.9 <= 5ms`.
+    pub limit: String,
+    /// Where it was judged: `vendor2`, or `delete-stall on vendor2`.
+    pub place: String,
+    /// What was found there, in words.
+    pub found: String,
+    /// Whether it holds; `None` where it could not be judged.
+    pub holds: Option<bool>,
+}
+
 /// A limit that cannot be understood or judged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]

@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::role::Role;
 
+mod coordinates;
+
+pub use coordinates::{Coordinates, MetricAxis};
+
 /// What a figure is, before it is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
@@ -25,6 +29,8 @@ pub struct Metric {
     pub headline: bool,
     /// Its meaning for advice about TRIM, if it has one.
     pub role: Option<Role>,
+    /// Where in its family it stands; none if it belongs to none.
+    pub coordinates: Coordinates,
 }
 
 /// Which way a figure is better.
@@ -48,8 +54,7 @@ impl Metric {
         unit: &'static str,
         direction: Direction,
     ) -> Self {
-        let (id, title) = (Cow::Borrowed(id), Cow::Borrowed(title));
-        Self { id, title, unit, direction, headline: false, role: None }
+        Self::of(Cow::Borrowed(id), Cow::Borrowed(title), unit, direction)
     }
 
     /// One metric of a family, such as one for each policy.
@@ -59,8 +64,27 @@ impl Metric {
         unit: &'static str,
         direction: Direction,
     ) -> Self {
-        let (id, title) = (Cow::Owned(id.into()), Cow::Owned(title.into()));
-        Self { id, title, unit, direction, headline: false, role: None }
+        Self::of(Cow::Owned(id.into()), Cow::Owned(title.into()), unit, direction)
+    }
+
+    /// The same at these places of its family, which its title names.
+    pub fn placed(
+        id: impl Into<String>,
+        coordinates: Coordinates,
+        unit: &'static str,
+        direction: Direction,
+    ) -> Self {
+        Self::member(id, coordinates.phrase(), unit, direction).at(coordinates)
+    }
+
+    const fn of(
+        id: Cow<'static, str>,
+        title: Cow<'static, str>,
+        unit: &'static str,
+        direction: Direction,
+    ) -> Self {
+        let coordinates = Coordinates::none();
+        Self { id, title, unit, direction, headline: false, role: None, coordinates }
     }
 
     /// The same as the method's main result.
@@ -76,5 +100,11 @@ impl Metric {
         // A constant is made without running a destructor.
         std::mem::forget(self.role.replace(role));
         self
+    }
+
+    /// The same at these places of its family.
+    #[must_use]
+    pub fn at(self, coordinates: Coordinates) -> Self {
+        Self { coordinates, ..self }
     }
 }

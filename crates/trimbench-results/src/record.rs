@@ -10,16 +10,15 @@
 //! Invariant: no number is NaN or infinite. A figure that could not be computed is absent.
 //!
 //! Formats: 1 had no [`Direction`] in figures and listed every axis; up to 2 figures had no
-//! [`Role`], and a verdict was its words. They are read, and brought to the present format, so that
-//! nothing else knows of them.
+//! [`Role`], and a verdict was its words; up to 3 they had no [`Coordinates`]. They are read, and
+//! brought to the present format, so that nothing else knows of them.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use trimbench_core::Caveat;
 
-use crate::histogram::LatencyHistogram;
-use crate::metric::{Direction, Metric};
+use crate::metric::{Coordinates, Direction, Metric, MetricAxis};
 use crate::number::ShownFigure;
 use crate::role::Role;
 use crate::verdict::Verdict;
@@ -46,7 +45,7 @@ pub use seal::sha256;
 pub use series::Series;
 
 /// The version of the record's format. Raised when a reader of the old format would misread it.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 /// How every report marks what supports nothing.
 const INVALID: &str = "INVALID";
 /// What every report says of a session that ended early.
@@ -242,6 +241,9 @@ pub struct Figure {
     /// Its meaning for advice about TRIM, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
+    /// Where in a family of figures it stands; none if it belongs to none.
+    #[serde(default, skip_serializing_if = "Coordinates::is_empty")]
+    pub coordinates: Coordinates,
     /// The verdict on it.
     pub verdict: Option<Verdict>,
     /// Ids of the caveats on this figure.
@@ -399,6 +401,14 @@ impl Session {
         self.figures.iter().find(|figure| figure.id == id)
     }
 
+    /// The first figure at these places.
+    pub fn figure_at(&self, places: &[(MetricAxis, &str)]) -> Option<&Figure> {
+        let is_at = |figure: &&Figure| {
+            places.iter().all(|(axis, key)| figure.coordinates.key(*axis) == Some(*key))
+        };
+        self.figures.iter().find(is_at)
+    }
+
     /// The method's main result, if it could be computed.
     pub fn headline(&self) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.headline)
@@ -421,42 +431,6 @@ impl Step {
     /// An empty step.
     pub fn new(id: impl Into<String>, kind: impl Into<String>) -> Self {
         Self { id: id.into(), kind: kind.into(), ..Self::default() }
-    }
-
-    /// Notes what was set. A value that is not finite is left out.
-    pub fn set(&mut self, key: &str, value: f64) {
-        insert_finite(&mut self.parameters, key, value);
-    }
-
-    /// Notes what was measured. A value that is not finite is left out: a metric that is absent was
-    /// not measured.
-    pub fn measure(&mut self, key: &str, value: f64) {
-        insert_finite(&mut self.metrics, key, value);
-    }
-
-    /// A value that was set.
-    pub fn parameter(&self, key: &str) -> Option<f64> {
-        self.parameters.get(key).copied()
-    }
-
-    /// A value that was measured.
-    pub fn metric(&self, key: &str) -> Option<f64> {
-        self.metrics.get(key).copied()
-    }
-
-    /// Adds a curve; nothing if it is none.
-    pub fn add_series(&mut self, key: &str, series: Option<Series>) {
-        self.series.extend(series.map(|series| (key.to_owned(), series)));
-    }
-
-    /// Adds latencies.
-    pub fn add_histogram(&mut self, key: &str, histogram: &LatencyHistogram) {
-        self.histograms.insert(key.to_owned(), histogram.to_text());
-    }
-
-    /// Latencies; `None` where there are none that can be read.
-    pub fn histogram(&self, key: &str) -> Option<LatencyHistogram> {
-        LatencyHistogram::from_text(self.histograms.get(key)?).ok()
     }
 
     /// Adds a caveat, once; nothing for `None`.
@@ -493,6 +467,7 @@ impl Metric {
             headline: self.headline,
             direction: self.direction,
             role: self.role.clone(),
+            coordinates: self.coordinates.clone(),
             verdict: None,
             caveats: Vec::new(),
             steps: Vec::new(),
@@ -596,12 +571,6 @@ fn add_ids<'a>(ids: &mut Vec<String>, more: impl Iterator<Item = &'a String>) {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
-}
-
-fn insert_finite(map: &mut BTreeMap<String, f64>, key: &str, value: f64) {
-    if value.is_finite() {
-        map.insert(key.to_owned(), value);
-    }
 }
 
 /// Whether none of these ids is that of a caveat that invalidates.

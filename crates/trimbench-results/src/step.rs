@@ -1,10 +1,10 @@
 //! What a step holds, declared once.
 //!
-//! In the record a [`Step`] is maps of keys, so that a program can read the steps of methods that it
-//! does not know. In the program it is a struct: [`steps!`](crate::steps!) makes one of a table, with
-//! its [`StepTable`], which stores it and reads it back, and the rows from which documents are made. A
-//! key that is misspelled is a field that does not exist, and a value that was not measured is `None`,
-//! never zero:
+//! In the record a [`Step`] is maps of keys, so that a program can read the steps of methods that
+//! it does not know. In the program it is a struct: [`steps!`](crate::steps!) makes one of a table,
+//! with its [`StepTable`], which stores it and reads it back, and the rows from which documents are
+//! made. A key that is misspelled is a field that does not exist, and a value that was not measured
+//! is `None`, never zero:
 //!
 //! ```
 //! use trimbench_results::{Step, StepLacks, steps};
@@ -60,7 +60,7 @@ pub use deletion::{DeletionDiscardsStep, DeletionStep, DeviceDiscardsStep};
 pub use percentiles::PercentilesStep;
 
 /// Where a value of a step stands in the record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StepPlace {
     /// Among what was set.
     Set,
@@ -187,17 +187,19 @@ impl StepField for f64 {
     const ALWAYS: bool = true;
 
     fn store(&self, place: StepPlace, key: &str, step: &mut Step) {
-        match place {
-            StepPlace::Set => step.set(key, *self),
-            _ => step.measure(key, *self),
-        }
+        let numbers = match place {
+            StepPlace::Set => &mut step.parameters,
+            _ => &mut step.metrics,
+        };
+        numbers.extend(self.is_finite().then(|| (key.to_owned(), *self)));
     }
 
     fn read(place: StepPlace, key: &str, step: &Step) -> Option<Self> {
-        match place {
-            StepPlace::Set => step.parameter(key),
-            _ => step.metric(key),
-        }
+        let numbers = match place {
+            StepPlace::Set => &step.parameters,
+            _ => &step.metrics,
+        };
+        numbers.get(key).copied()
     }
 }
 
@@ -219,11 +221,11 @@ impl StepField for LatencyHistogram {
     const ALWAYS: bool = true;
 
     fn store(&self, _: StepPlace, key: &str, step: &mut Step) {
-        step.add_histogram(key, self);
+        step.histograms.insert(key.to_owned(), self.to_text());
     }
 
     fn read(_: StepPlace, key: &str, step: &Step) -> Option<Self> {
-        step.histogram(key)
+        Self::from_text(step.histograms.get(key)?).ok()
     }
 }
 
@@ -231,7 +233,7 @@ impl StepField for Series {
     const ALWAYS: bool = true;
 
     fn store(&self, _: StepPlace, key: &str, step: &mut Step) {
-        step.add_series(key, Some(self.clone()));
+        step.series.insert(key.to_owned(), self.clone());
     }
 
     fn read(_: StepPlace, key: &str, step: &Step) -> Option<Self> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::harm::{Harm, HarmStep};
 use crate::metric::{Direction, Metric};
 use crate::record::{
     Figure, Interval, Outcome, PlannedSession, Program, RunRecord, SCHEMA, Session,
@@ -37,6 +38,18 @@ pub(crate) fn session(method: &str, mut figures: Vec<Figure>) -> Session {
     session.target.name = "x".to_owned();
     session.state = String::new();
     session
+}
+
+/// What a step has that found so many blocks of one harm, and did not look for others.
+pub(crate) fn harm_step(harm: Harm, blocks: u64) -> HarmStep {
+    let of = |it| (it == harm).then_some(blocks);
+    HarmStep {
+        neighbour_blocks_lost: of(Harm::NeighboursLost),
+        rewritten_blocks_lost: of(Harm::RewrittenLost),
+        trimmed_blocks_foreign: of(Harm::ForeignRead),
+        trimmed_blocks_against_promise: of(Harm::PromiseBroken),
+        unwritten_blocks: of(Harm::WritesLost),
+    }
 }
 
 /// A complete record of these sessions.

@@ -14,7 +14,7 @@ use trimbench_core::units::narrow;
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Clock, Completion, DISCARD_RANGES_MAX, Data,
     DeviceStatistics, DrainRule, Instant, LbaRange, Medium, Model, Nanos, Operation, Rejected,
-    Status, Support, Tag,
+    Status, Storage, Support, Tag,
 };
 
 use crate::config::{DriveConfigError, LinkDuplex, Media, SsdConfig, WHOLE};
@@ -370,9 +370,27 @@ impl Ssd {
     }
 }
 
-impl Model for Ssd {
+impl Storage for Ssd {
     type Command = BlockCommand;
 
+    #[inline]
+    fn prefetch(&self, command: &BlockCommand) {
+        if let (Some(flash), BlockCommand::Write { range, .. }) = (&self.flash, command) {
+            flash.prefetch_write(self.unit.span(*range).first);
+        }
+    }
+
+    fn statistics(&self) -> DeviceStatistics {
+        let outstanding = u64::from(self.slots.taken()) + self.waiting.len() as u64;
+        DeviceStatistics { outstanding, ..self.statistics }
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Ssd {
     #[inline]
     fn submit(&mut self, now: Instant, tag: Tag, what: BlockCommand) -> Result<(), Rejected> {
         let bytes = self.validate(what)?;
@@ -401,13 +419,6 @@ impl Model for Ssd {
     }
 
     #[inline]
-    fn prefetch(&self, command: &BlockCommand) {
-        if let (Some(flash), BlockCommand::Write { range, .. }) = (&self.flash, command) {
-            flash.prefetch_write(self.unit.span(*range).first);
-        }
-    }
-
-    #[inline]
     fn next_event(&self) -> Instant {
         debug_assert_eq!(self.begins_at, self.planned(), "nothing begins unseen");
         self.events.next_at().min(self.begins_at)
@@ -430,14 +441,5 @@ impl Model for Ssd {
             }
         }
         self.now = now;
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        let outstanding = u64::from(self.slots.taken()) + self.waiting.len() as u64;
-        DeviceStatistics { outstanding, ..self.statistics }
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }

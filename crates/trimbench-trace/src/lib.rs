@@ -25,7 +25,7 @@ pub use input::Input;
 pub use read::Reader;
 pub use record::{Record, RecordKind};
 pub use sink::Sink;
-pub use source::{TraceError, TracePosition, TraceSource};
+pub use source::{TraceError, TracePosition, TraceSource, UnknownFormat};
 pub use tally::{Flaw, Ignored, ReadCounts};
 pub use traces::{NoTraces, Traces};
 pub use unpack::unpack as unpacked;

@@ -10,7 +10,7 @@ use crate::format::shared::Shared;
 use crate::format::{BatchReader, Format, OpenTrace, ReadOptions, Reading};
 use crate::input::{Content, Input};
 use crate::record::Record;
-use crate::source::{TraceError, TraceSource};
+use crate::source::{TraceError, TraceSource, UnknownFormat};
 use crate::tally::ReadCounts;
 use crate::unpack::unpack;
 
@@ -67,7 +67,7 @@ impl Reader {
             files.push(file);
         }
         let Some(format) = format.filter(|_| !files.is_empty()) else {
-            return Err(TraceError::Unknown { name, found: detect::EMPTY.to_owned() });
+            return Err(TraceError::Unknown { name, found: UnknownFormat::Empty });
         };
         let open = Self::open_files(format, files, options)?;
         Ok(Self { format, open, shared: Shared::new(options) })

@@ -65,7 +65,7 @@ pub enum TraceError {
         /// The file.
         name: String,
         /// What was seen.
-        found: String,
+        found: UnknownFormat,
     },
     /// Files of one trace differ in their format.
     #[error("{name}: its format is `{format}`, but the previous file's is `{before}`")]
@@ -82,6 +82,33 @@ pub enum TraceError {
     Pipe {
         /// The file.
         name: String,
+    },
+}
+
+/// What a file is whose format is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnknownFormat {
+    /// There is nothing in it.
+    #[error("it is empty")]
+    Empty,
+    /// It is packed: extract it first.
+    #[error("it is a tar archive: extract it first, as by `tar -xO`")]
+    Archive,
+    /// It begins as no binary trace does.
+    #[error("it is no text and no binary trace")]
+    Binary,
+    /// Its lines are those of no format.
+    #[error("it begins with `{line}`")]
+    Text {
+        /// The first, shortened.
+        line: String,
+    },
+    /// Its lines are those of several formats: name one.
+    #[error("it may be any of {}", formats.join(", "))]
+    Ambiguous {
+        /// Their ids.
+        formats: Vec<&'static str>,
     },
 }
 

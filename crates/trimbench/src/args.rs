@@ -10,9 +10,10 @@ use std::sync::LazyLock;
 
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use trimbench_app::{PlanOptions, QuietOptions};
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Nanos};
-use trimbench_devices::PurgeChoice;
+use trimbench_devices::{Consent, PurgeChoice};
 use trimbench_methods::METHODS;
 use trimbench_results::SCHEMA;
 use trimbench_ssd::MODEL_VERSION;
@@ -359,30 +360,30 @@ impl RunArgs {
         if self.json { RunFormat::Json } else { self.output_format }
     }
 
-    /// The methods that were named.
-    pub(crate) fn methods(&self) -> Vec<String> {
-        self.words.iter().filter(|word| !is_target(word)).map(to_text).collect()
-    }
-
-    /// The targets that were named, with `--target` or without.
-    pub(crate) fn targets(&self) -> Vec<OsString> {
-        self.words.iter().filter(|word| is_target(word)).chain(&self.named).cloned().collect()
-    }
-
-    /// What is set of methods, by `--set` and by `--deletes`.
-    pub(crate) fn settings(&self) -> Vec<OsString> {
+    /// What is to be planned, without what a job file says.
+    pub(crate) fn plan_options(&self) -> PlanOptions {
+        let (targets, methods): (Vec<&OsString>, Vec<&OsString>) =
+            self.words.iter().partition(|word| is_target(word));
         let deletes = self.deletes.map(|size| OsString::from(format!("deletes={size}")));
-        self.set.iter().cloned().chain(deletes).collect()
-    }
-
-    /// Takes the methods of a job file instead.
-    pub(crate) fn set_methods(&mut self, methods: Vec<String>) {
-        self.words = methods.into_iter().map(OsString::from).collect();
-    }
-
-    /// Takes the targets of a job file instead.
-    pub(crate) fn set_targets(&mut self, targets: Vec<OsString>) {
-        self.named = targets;
+        PlanOptions {
+            methods: methods.into_iter().map(to_text).collect(),
+            targets: targets.into_iter().chain(&self.named).cloned().collect(),
+            preset: self.preset.clone(),
+            settings: self.set.iter().cloned().chain(deletes).collect(),
+            capacity: self.capacity,
+            seed: self.seed,
+            limits: self.limits.clone(),
+            consent: Consent {
+                destroy: self.destroy.clone(),
+                signatures: self.overwrite_signature.clone(),
+                sole_user: self.sole_user,
+            },
+            purge: self.purge,
+            quiet: QuietOptions { wait: self.others.quiet_wait, busy_ok: self.others.busy_ok },
+            assumed_rate: self.assumed_rate,
+            timed_by: self.timed_by.clone(),
+            jobs: self.jobs,
+        }
     }
 }
 
@@ -404,13 +405,6 @@ pub(crate) struct QuietArgs {
     /// there is no recommendation.
     #[arg(long)]
     pub(crate) busy_ok: bool,
-}
-
-impl QuietArgs {
-    /// Whether there is a look at all.
-    pub(crate) fn looks(self) -> bool {
-        self.quiet_wait > Nanos::ZERO
-    }
 }
 
 fn seed(text: &str) -> Result<u64, NumberError> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use trimbench_app::Failure;
 use trimbench_core::exit;
 use trimbench_report::{Grid, GridColumn, Style, effect_words};
 use trimbench_results::compare::{ChangeOutcome, Value as MetricValue, judge, targets};
@@ -11,10 +12,8 @@ use trimbench_results::number::{change as change_text, quantity};
 use trimbench_results::{ChangeLimit, Comparison, Effect, MetricChange, Pair, RunRecord, compare};
 
 use crate::args::OutputFormat;
-use crate::failure::Failure;
 use crate::output::{Printed, cleaned, document, error_line, joined, style};
-use crate::report::is_reliable;
-use crate::store::Store;
+use crate::records::{is_reliable, load};
 
 /// The table has at most so many rows of figures that became worse.
 const ROWS_MAX: usize = 40;
@@ -28,7 +27,7 @@ pub(crate) fn run(
 ) -> Result<u8, Failure> {
     let limits = limits.iter().map(|text| text.parse().map_err(Failure::usage));
     let limits: Vec<ChangeLimit> = limits.collect::<Result<_, _>>()?;
-    let (before, after) = (Store::open(before)?.load()?, Store::open(after)?.load()?);
+    let (before, after) = (load(before)?, load(after)?);
     let comparison = compare(&before, &after);
     let outcomes = judge(&comparison, &before, &limits).map_err(|error| {
         Failure::usage(error)

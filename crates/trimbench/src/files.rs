@@ -11,9 +11,8 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use trimbench_app::Failure;
 use trimbench_claim::{Durability, Inode, OutputDirectory, OutputError, OutputFile, OutputPlace};
-
-use crate::failure::Failure;
 
 use recognise::is_record;
 pub(crate) use recognise::{PROFILE_MARK, is_ours, is_page, profile_file};

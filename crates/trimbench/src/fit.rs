@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use trimbench_app::{Failure, jobs};
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::{Bytes, Interrupt, exit};
 use trimbench_fit::{
@@ -19,12 +20,10 @@ use trimbench_methods::METHODS;
 use trimbench_results::RunRecord;
 
 use crate::args::fit::FitArgs;
-use crate::failure::Failure;
 use crate::files::{Destination, PROFILE_MARK, Rules, profile_file};
 use crate::interrupt::interrupt;
 use crate::output::{Printed as _, be_quiet, note, progress_terminal, set_bar};
-use crate::plan::jobs;
-use crate::store::Store;
+use crate::records::load;
 
 pub(crate) use what_if::what_if;
 
@@ -131,7 +130,7 @@ fn contradicted(fit: &Fit) -> bool {
 /// What the runs and the table have.
 fn observed(args: &FitArgs) -> Result<Observations, Failure> {
     let records: Vec<RunRecord> =
-        args.runs.iter().map(|run| Store::open(run)?.load()).collect::<Result<_, _>>()?;
+        args.runs.iter().map(|run| load(run)).collect::<Result<_, _>>()?;
     let mut found = if records.is_empty() {
         Observations::default()
     } else {

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use trimbench_app::Failure;
 use trimbench_core::exit;
 use trimbench_methods::postmark::{DELETION_ALONE, Imported, METRICS, PostmarkMetric};
 use trimbench_report::{Grid, GridColumn};
 
 use crate::args::OutputFormat;
-use crate::failure::Failure;
 use crate::output::{Printed, cleaned, document, joined, style};
 
 /// `trimbench import postmark`: terse lines. Empty lines, and those that begin with `#`, are

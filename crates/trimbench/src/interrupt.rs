@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use trimbench_app::Failure;
 use trimbench_core::{Interrupt, exit};
 
-use crate::failure::Failure;
 use crate::output::error_line;
 
 /// What is answered to a Ctrl-C.

@@ -1,6 +1,7 @@
 //! `trimbench list`: methods and emulated drives, for people and programs.
 
 use serde_json::{Value, json};
+use trimbench_app::Failure;
 use trimbench_core::exit;
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::settings::PRESETS;
@@ -10,9 +11,7 @@ use trimbench_report::{Grid, GridColumn};
 use trimbench_ssd::{BUILT_IN, OriginCounts, Profile};
 
 use crate::args::OutputFormat;
-use crate::failure::Failure;
 use crate::output::{Printed, cleaned, document, joined, style};
-use crate::plan::unknown;
 
 /// Blanks before the text below a row.
 const INDENT: usize = 4;
@@ -137,7 +136,7 @@ fn either(name: &str) -> Result<List, Failure> {
 fn method(id: &str) -> Result<List, Failure> {
     let ids: Vec<&str> = METHODS.iter().map(|method| method.id).collect();
     let method = METHODS.iter().find(|method| method.id == id);
-    let method = method.ok_or_else(|| unknown("method", id, &ids))?;
+    let method = method.ok_or_else(|| Failure::unknown("method", id, &ids))?;
     let titles = ["option"].into_iter().chain(PRESETS);
     let mut table = Grid::new(titles.map(GridColumn::name).collect());
     let mut items = Vec::new();

@@ -1,29 +1,24 @@
 //! The command line of trimbench.
 //!
-//! Arguments become a plan ([`plan`]), a plan is run ([`run`]), and results are saved after every
-//! step ([`store`]). Data goes to stdout, everything else to stderr.
+//! Arguments become options of `trimbench-app`, which plans, runs and keeps results; what of it is
+//! printed is decided here. Data goes to stdout, everything else to stderr.
 
 mod args;
 mod commands;
 mod compare;
 mod complete;
 mod dry_run;
-mod failure;
 mod files;
 mod fit;
-mod ideal;
 mod import;
 mod interrupt;
-mod job;
 mod list;
 mod manual;
 mod misuse;
 mod output;
-mod plan;
 mod progress;
+mod records;
 mod report;
-mod run;
-mod store;
 mod trace;
 
 use std::process::ExitCode;
@@ -91,7 +86,7 @@ fn run_program() -> ExitCode {
         }
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            failure.print();
+            output::print_failure(&failure);
             ExitCode::from(failure.code)
         }
     }
@@ -100,7 +95,7 @@ fn run_program() -> ExitCode {
 /// Says what is wrong with the arguments, which anyone may have chosen: `trimbench report *`.
 fn refuse(error: &clap::Error, words: &[String]) -> ExitCode {
     match misuse::failure(error, words) {
-        Some(failure) => failure.print(),
+        Some(failure) => output::print_failure(&failure),
         None => error.render().to_string().lines().for_each(output::error_line),
     }
     ExitCode::from(trimbench_core::exit::USAGE)

@@ -2,13 +2,12 @@
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
+use trimbench_app::Failure;
 use trimbench_core::exit;
 
 use crate::args::Args;
 use crate::complete;
-use crate::failure::Failure;
 use crate::output::data;
-use crate::plan::unknown;
 
 /// `trimbench completions SHELL`.
 pub(crate) fn completions(shell: Shell) -> u8 {
@@ -24,7 +23,7 @@ pub(crate) fn man(path: &[String]) -> Result<u8, Failure> {
     for word in path {
         let Some(inner) = command.find_subcommand(word).cloned() else {
             let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            return Err(unknown("command", word, &known));
+            return Err(Failure::unknown("command", word, &known));
         };
         command = inner;
     }

@@ -6,12 +6,12 @@ use std::ops::RangeInclusive;
 use anyhow::anyhow;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _};
+use trimbench_app::{Failure, LEAVE_METHODS_OUT};
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::units::UnitError;
 use trimbench_methods::METHODS;
 
 use crate::args::Args;
-use crate::failure::Failure;
 
 /// A value for each option whose kind of value is not plain from its name.
 const EXAMPLES: [(&str, &str); 13] = [
@@ -34,8 +34,6 @@ const EXCLUSIVE: [(&str, &str); 2] = [
     ("--resume", "an interrupted run continues with the plan and the seed of its record"),
     ("--job", "change it in the job file"),
 ];
-/// What people write who want all methods.
-const ALL: &str = "leave it out: `trimbench run` without methods measures all that suit the target";
 
 /// A number that is none, or out of its range.
 #[derive(Clone, Debug)]
@@ -152,7 +150,7 @@ impl<'a> Misused<'a> {
             return (format!("`{given}` is one argument too many"), self.help());
         }
         if self.name == "trimbench run" && given == "--all" {
-            return ("there is no option `--all`".to_owned(), ALL.to_owned());
+            return ("there is no option `--all`".to_owned(), LEAVE_METHODS_OUT.to_owned());
         }
         let meant = text(error, ContextKind::SuggestedArg);
         let meant = did_you_mean(meant.as_deref().map(bare));
@@ -251,11 +249,6 @@ impl<'a> Misused<'a> {
     fn help(&self) -> String {
         format!("`{} --help` lists all options", self.name)
     }
-}
-
-/// A name of one method that means all of them.
-pub(crate) fn means_all(method: &str) -> Option<&'static str> {
-    ["all", "*", "everything"].contains(&method).then_some(ALL)
 }
 
 /// An option's name, or an argument's, without what stands for its value.

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use indicatif::ProgressBar;
 use serde_json::Value;
+use trimbench_app::Failure;
 use trimbench_core::reason;
 use trimbench_core::text::{visible, visible_json, visible_lines};
 use trimbench_report::Style;
@@ -105,6 +106,15 @@ pub(crate) fn error_line(text: &str) {
         None => vec![visible(text).into_owned()],
     };
     let _ = beside_bar(|| writeln!(std::io::stderr().lock(), "{}", lines.join("\n")));
+}
+
+/// Says what failed, and what to do.
+pub(crate) fn print_failure(failure: &Failure) {
+    error_line(&format!("error: {}", failure.message()));
+    if let Some(hint) = &failure.hint {
+        error_line("");
+        error_line(&format!("hint: {hint}"));
+    }
 }
 
 /// The text in lines of so many columns.

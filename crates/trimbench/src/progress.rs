@@ -1,64 +1,31 @@
-//! Live progress on stderr: one bar for the whole run on a terminal, with the results of the last
-//! steps; elsewhere a line for each session; and for programs a line of JSON twice a second.
+//! What a run shows while it goes on. On stderr its progress: one bar for the whole run on a
+//! terminal, with the results of the last steps; elsewhere a line for each session; and for
+//! programs a line of JSON twice a second. On stdout, as NDJSON, each step and figure.
 //!
-//! What is left is estimated anew whenever it is shown ([`estimate`]), by a thread of its own: the
-//! sessions only say where they are. The clock is read here and nowhere near a measurement, and
-//! nothing of it reaches the record.
+//! What is left is estimated anew whenever it is shown ([`TimeLeft`]), by a thread of its own: the
+//! sessions only say where they are.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
-use trimbench_engine::Stage;
+use serde_json::{Value, json};
+use trimbench_app::{Plan, ResolvedSession, RunMonitor, RunWarning, TimeLeft};
+use trimbench_engine::{LiveFigures, MethodInfo, Stage};
 use trimbench_linux::monotonic_time;
 use trimbench_report::{Style, sparkline};
-use trimbench_results::Step;
 use trimbench_results::number::quantity;
+use trimbench_results::{Figure, Step};
 
-use self::estimate::{Estimate, SessionCost};
-use crate::args::ProgressKind;
-use crate::output::{error_line, note, progress_style, progress_terminal, set_bar};
-use crate::plan::Plan;
-use crate::store::SessionTime;
+use crate::args::{OutputFormat, ProgressKind};
+use crate::output::{
+    data, error_line, note, print_failure, progress_style, progress_terminal, set_bar,
+};
 
-mod estimate;
 #[cfg(test)]
 mod tests;
 
-/// A metric of steps, and its unit.
-type Metric = (&'static str, &'static str);
-
-/// How much a step got done in a second: the first that it has.
-const THROUGHPUT: [Metric; 5] = [
-    ("throughput_mb_per_s", "MB/s"),
-    ("iops", "IOPS"),
-    ("discarded_bytes_per_s", "B/s"),
-    ("written_bytes_per_s", "B/s"),
-    ("transactions_per_s", "1/s"),
-];
-/// The longest that something took: the first that a step has.
-const LATENCY: [Metric; 7] = [
-    ("response_s_max", "s"),
-    ("response_ms_max", "ms"),
-    ("latency_s_max", "s"),
-    ("latency_ns_max", "ns"),
-    ("full_command_s_max", "s"),
-    ("discard_s_max", "s"),
-    ("trim_s", "s"),
-];
-/// What the headline will be made of, and how it is called: the first that a step has.
-const FIGURES: [(&str, Metric); 8] = [
-    ("stutter", ("stutter_s", "s")),
-    ("median", ("latency_s_p50", "s")),
-    ("whole TRIM", ("full_s", "s")),
-    ("PostMark", ("total_s", "s")),
-    ("write amplification", ("write_amplification", "")),
-    ("write amplification", ("write_amplification_ratio", "")),
-    ("writes", ("write_iops", "IOPS")),
-    ("lost", ("neighbour_blocks_lost", "blocks")),
-];
 /// Columns of a curve over the last steps.
 const CURVE: usize = 12;
 /// How often the estimate is shown.
@@ -70,6 +37,11 @@ const WIDE: usize = 72;
 /// The display of a run, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Progress {
+    format: OutputFormat,
+    /// How each session is called.
+    titles: Vec<String>,
+    /// The method of each.
+    methods: Vec<&'static MethodInfo>,
     shared: Arc<Shared>,
     ticker: Option<JoinHandle<()>>,
 }
@@ -83,7 +55,7 @@ struct Shared {
 /// What is shown.
 #[derive(Debug)]
 struct Shown {
-    estimate: Estimate,
+    time_left: TimeLeft,
     begun: f64,
     /// The session that was last heard of, and what it does.
     text: String,
@@ -95,27 +67,11 @@ struct Shown {
 
 impl Progress {
     /// Begins the display of a run; `page` says whether it ends with a page.
-    pub(crate) fn begin(plan: &Plan, kind: ProgressKind, page: bool) -> Self {
-        let costs = plan.sessions.iter().map(|session| {
-            let demand = session.rough_demand(&plan.consent, plan.assumed_rate);
-            let demand = demand.map(|demand| plan.paced(session, demand));
-            let method = session.info.id;
-            match (demand, session.target.emulated_drive()) {
-                (Some(demand), Some(drive)) => {
-                    let drive = &drive.profile().config;
-                    SessionCost::emulated(method, drive, demand.written.0)
-                }
-                (demand, drive) => {
-                    let look = plan.look_time(session);
-                    let prior = demand.map_or(0.0, |demand| (demand.time + look).seconds());
-                    SessionCost { method, emulated: drive.is_some(), prior }
-                }
-            }
-        });
+    pub(crate) fn begin(plan: &Plan, kind: ProgressKind, format: OutputFormat, page: bool) -> Self {
         let bar = (kind == ProgressKind::Auto && progress_terminal()).then(bar);
         set_bar(bar.clone());
         let shown = Mutex::new(Shown {
-            estimate: Estimate::new(costs.collect(), plan.jobs, page),
+            time_left: TimeLeft::of(plan, page),
             begun: now(),
             text: String::new(),
             live: Live::default(),
@@ -129,69 +85,16 @@ impl Progress {
             let shared = Arc::clone(&shared);
             std::thread::spawn(move || shared.tick())
         });
-        Self { shared, ticker }
-    }
-
-    /// A session is done by an earlier run.
-    pub(crate) fn skip(&self, index: usize) {
-        self.shared.lock().estimate.skip(index);
-    }
-
-    /// Announces a target: on a terminal the bar does.
-    pub(crate) fn announce(&self, target: &str) {
-        if self.shared.lock().bar.is_none() {
-            note(&format!("measuring {target}"));
-        }
-    }
-
-    /// A session begins.
-    pub(crate) fn session_begins(&self, index: usize, title: &str) {
-        let mut shown = self.shared.lock();
-        let now = shown.elapsed();
-        shown.estimate.begin(index, now);
-        title.clone_into(&mut shown.text);
-    }
-
-    /// Shows that a session waits before it begins. Where there is no bar, news are a line.
-    pub(crate) fn waits(&self, text: &str, is_news: bool) {
-        let mut shown = self.shared.lock();
-        text.clone_into(&mut shown.text);
-        if is_news && shown.bar.is_none() && shown.kind == ProgressKind::Auto {
-            note(text);
-        }
-    }
-
-    /// Shows where a session is.
-    pub(crate) fn stage(&self, index: usize, title: &str, stage: &Stage<'_>) {
-        let mut shown = self.shared.lock();
-        let now = shown.elapsed();
-        shown.estimate.stage(index, stage, now);
-        shown.text = format!("{title}: {}", stage.text);
-    }
-
-    /// Shows what a step measured.
-    pub(crate) fn step(&self, step: &Step) {
-        self.shared.lock().live.add(step);
-    }
-
-    /// A session has ended, or was found not to fit.
-    pub(crate) fn session_ends(&self, index: usize, left_out: bool) {
-        let mut shown = self.shared.lock();
-        let now = shown.elapsed();
-        shown.estimate.end(index, left_out, now);
-        shown.live = Live::default();
-    }
-
-    /// How long the sessions on real targets took that have ended.
-    pub(crate) fn session_times(&self) -> Vec<SessionTime> {
-        self.shared.lock().estimate.real_times()
+        let titles = plan.sessions.iter().map(ResolvedSession::title).collect();
+        let methods = plan.sessions.iter().map(|session| session.info).collect();
+        Self { format, titles, methods, shared, ticker }
     }
 
     /// What is done after the sessions.
     pub(crate) fn closes(&self, text: &str) {
         let mut shown = self.shared.lock();
         let now = shown.elapsed();
-        shown.estimate.close(now);
+        shown.time_left.close(now);
         text.clone_into(&mut shown.text);
         shown.live = Live::default();
     }
@@ -209,6 +112,73 @@ impl Progress {
         if let Some(ticker) = self.ticker.take() {
             // It shows, and does nothing else: its panic was printed.
             let _ = ticker.join();
+        }
+    }
+}
+
+impl RunMonitor for Progress {
+    fn session_skipped(&mut self, index: usize) {
+        self.shared.lock().time_left.skip(index);
+    }
+
+    /// On a terminal the bar says it.
+    fn target_begins(&mut self, target: &str) {
+        if self.shared.lock().bar.is_none() {
+            note(&format!("measuring {target}"));
+        }
+    }
+
+    /// Where there is no bar, news are a line.
+    fn session_waits(&mut self, index: usize, text: &str, is_news: bool) {
+        let mut shown = self.shared.lock();
+        shown.text = format!("{}: {text}", self.titles[index]);
+        if is_news && shown.bar.is_none() && shown.kind == ProgressKind::Auto {
+            note(&shown.text);
+        }
+    }
+
+    fn session_begins(&mut self, index: usize) {
+        let mut shown = self.shared.lock();
+        let now = shown.elapsed();
+        shown.time_left.begin(index, now);
+        shown.text.clone_from(&self.titles[index]);
+    }
+
+    fn stage(&mut self, index: usize, stage: &Stage<'_>) {
+        let mut shown = self.shared.lock();
+        let now = shown.elapsed();
+        shown.time_left.stage(index, stage, now);
+        shown.text = format!("{}: {}", self.titles[index], stage.text);
+    }
+
+    fn step(&mut self, index: usize, step: &Step) {
+        self.shared.lock().live.add((self.methods[index].live)(step));
+        if self.format == OutputFormat::Ndjson {
+            event(&json!({ "event": "step", "session": index, "step": step }));
+        }
+    }
+
+    fn session_ends(&mut self, index: usize, left_out: bool) {
+        let mut shown = self.shared.lock();
+        let now = shown.elapsed();
+        shown.time_left.end(index, left_out, now);
+        shown.live = Live::default();
+    }
+
+    fn figure(&mut self, index: usize, figure: &Figure) {
+        if self.format == OutputFormat::Ndjson {
+            event(&json!({ "event": "figure", "session": index, "figure": figure }));
+        }
+    }
+
+    fn note(&mut self, text: &str) {
+        note(text);
+    }
+
+    fn warning(&mut self, warning: &RunWarning) {
+        match warning {
+            RunWarning::SetAside(set_aside) => error_line(&set_aside.to_string()),
+            RunWarning::AlsoFailed(failure) => print_failure(failure),
         }
     }
 }
@@ -249,8 +219,8 @@ impl Shown {
     /// What is to be shown now, and on which bar.
     fn drawn(&self) -> (String, Option<ProgressBar>) {
         let elapsed = self.elapsed();
-        let left = self.estimate.left(elapsed);
-        let (ended, sessions) = self.estimate.counts();
+        let left = self.time_left.left(elapsed);
+        let (ended, sessions) = self.time_left.counts();
         if self.kind == ProgressKind::Json {
             let event = json!({
                 "event": "progress",
@@ -271,6 +241,11 @@ impl Shown {
         }
         (text, self.bar.clone())
     }
+}
+
+/// A line of NDJSON.
+fn event(event: &Value) {
+    data(&format!("{event}\n"));
 }
 
 /// The bar with what it means, in so many columns.
@@ -309,14 +284,10 @@ struct Live {
 }
 
 impl Live {
-    fn add(&mut self, step: &Step) {
-        let first = |metrics: &[Metric]| {
-            metrics.iter().find_map(|(key, unit)| Some((*step.metrics.get(*key)?, *unit)))
-        };
-        keep(&mut self.throughput, first(&THROUGHPUT));
-        keep(&mut self.latency, first(&LATENCY));
-        let figure = FIGURES.iter().find_map(|(name, metric)| Some((name, first(&[*metric])?)));
-        if let Some((name, (value, unit))) = figure {
+    fn add(&mut self, figures: LiveFigures) {
+        keep(&mut self.throughput, figures.throughput);
+        keep(&mut self.latency, figures.latency);
+        if let Some((name, value, unit)) = figures.headline {
             self.figure = Some(format!("{name} {}", quantity(value, unit)));
         }
     }

@@ -6,21 +6,24 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use trimbench_app::{Failure, PAGE, RECORD, RUNS, Store, preset};
 use trimbench_claim::OutputDirectory;
 use trimbench_core::text::{shell_path, to_text, visible};
 use trimbench_core::{Bytes, exit};
+use trimbench_engine::MethodDefinition as _;
 use trimbench_methods::METHODS;
+use trimbench_methods::postmark::Postmark;
 use trimbench_report::{CONTEXT_MARK, Detail, FIGURE_MARK, MethodView, PAGE_MARK, PageContext};
-use trimbench_report::{JUNIT_MARK, JudgedLimit, MARKDOWN_MARK};
+use trimbench_report::{JUNIT_MARK, MARKDOWN_MARK};
 use trimbench_report::{PageSource, figure_files, header_line};
 use trimbench_results::cards::cards;
-use trimbench_results::{DriveOrder, Outcome, RunRecord, advice};
+use trimbench_results::limits::JudgedLimit;
+use trimbench_results::{DriveOrder, PlannedSession, RunRecord, advice};
 
 use crate::args::{OutputFormat, ReportArgs, RunArgs};
-use crate::failure::Failure;
-use crate::files::{Destination, Rules, is_ours};
-use crate::output::{Printed, data, error_line, joined, note, record_json, style};
-use crate::store::{PAGE, RECORD, RUNS, Store};
+use crate::files::{Destination, Rules, is_ours, is_page};
+use crate::output::{Printed, data, error_line, joined, note, print_failure, record_json, style};
+use crate::records::{is_reliable, load};
 
 /// `trimbench report`.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
@@ -95,11 +98,6 @@ fn ask_about(sources: &mut [PageSource], deletes: Bytes) -> Result<(), Failure> 
     }
     let error = anyhow::anyhow!("`--deletes {deletes}`: no session deletes files of a stated size");
     Err(Failure::usage(error).with_hint("name a run of `delete-stall`, or leave it out"))
-}
-
-/// Whether a record is of a run that did all of its plan, and every figure of it is valid.
-pub(crate) fn is_reliable(record: &RunRecord) -> bool {
-    record.is_valid() && record.outcome == Outcome::Complete
 }
 
 /// A file of the report.
@@ -263,7 +261,9 @@ pub(crate) fn beside(store: &Store, record: &RunRecord) -> Result<(), Failure> {
     let context = PageContext::of(&sources, view);
     let figures = context.figures().map_err(Failure::usage)?;
     let page = trimbench_report::page(&sources, view, &context, &figures);
-    store.save_page(&page)?;
+    let saved = store.save_page(&page, is_page);
+    store.take_set_aside().iter().for_each(|it| error_line(&it.to_string()));
+    saved?;
     note(&format!("report in {}", store.whereabouts().join(PAGE).display()));
     Ok(())
 }
@@ -282,7 +282,7 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<PageSource>, bool), Failure> {
                 salvaged.record.advice = cards(&salvaged.record);
                 unread |= !salvaged.flaws.is_empty();
                 if let Some(refusal) = store.refusal() {
-                    refusal.print();
+                    print_failure(&refusal);
                 }
                 for flaw in &salvaged.flaws {
                     error_line(&format!("{name}: {flaw}"));
@@ -293,7 +293,7 @@ fn sources(runs: &[PathBuf]) -> Result<(Vec<PageSource>, bool), Failure> {
             }
             Err(failure) if runs.len() == 1 => return Err(failure),
             Err(failure) => {
-                failure.print();
+                print_failure(&failure);
                 unread = true;
                 let (host, messages) = (BTreeMap::new(), vec![failure.message()]);
                 PageSource { name, record: None, host, messages }
@@ -364,11 +364,11 @@ pub(crate) fn terse(args: &ReportArgs) -> Result<u8, Failure> {
     let mut lines = String::new();
     let mut reliable = true;
     for run in &*runs(args)? {
-        let record = Store::open(run)?.load()?;
+        let record = load(run)?;
         reliable &= is_reliable(&record);
         let before = lines.len();
         for session in &record.sessions {
-            let Some(method) = crate::plan::postmark_of(&session.plan)? else { continue };
+            let Some(method) = postmark_of(&session.plan)? else { continue };
             for line in session.steps.iter().filter_map(|step| method.terse_1_51(step)) {
                 let _ = writeln!(lines, "{line}");
             }
@@ -380,4 +380,13 @@ pub(crate) fn terse(args: &ReportArgs) -> Result<u8, Failure> {
     }
     data(&lines);
     Ok(if reliable { exit::DONE } else { exit::INVALID })
+}
+
+/// The parameters of a recorded session of `postmark`; `None` for another method's.
+fn postmark_of(planned: &PlannedSession) -> Result<Option<Postmark>, Failure> {
+    if planned.method != Postmark::INFO.id {
+        return Ok(None);
+    }
+    let preset = preset(&planned.preset)?;
+    Ok(Some(Postmark::resolve(preset, &planned.options)?))
 }

@@ -2,19 +2,16 @@
 
 mod convert;
 mod generate;
-mod open;
 mod output;
 mod record;
 mod stat;
 
+use trimbench_app::Failure;
 use trimbench_core::{Interrupt, exit};
-use trimbench_trace::{Reader, TraceError, TraceSource};
+use trimbench_trace::{Reader, TraceSource};
 
 use crate::args::trace::TraceCommand;
-use crate::failure::Failure;
 use crate::output::error_line;
-
-pub(crate) use open::TraceFiles;
 
 /// `trimbench trace ...`.
 pub(crate) fn run(command: &TraceCommand) -> Result<u8, Failure> {
@@ -34,7 +31,7 @@ fn each_batch<S: TraceSource + ?Sized>(
 ) -> Result<(), Failure> {
     let mut batch = Vec::new();
     loop {
-        source.read(&mut batch).map_err(unreadable)?;
+        source.read(&mut batch)?;
         if interrupt.requested() {
             return Err(Failure::interrupted());
         }
@@ -43,23 +40,6 @@ fn each_batch<S: TraceSource + ?Sized>(
         }
         take(&batch)?;
     }
-}
-
-/// A trace that cannot be read, with what to do about it.
-fn unreadable(error: TraceError) -> Failure {
-    let hint = match &error {
-        TraceError::Unknown { .. } => Some("name its format with `--format`"),
-        TraceError::Broken { expected, .. } if expected.contains("choose one") => {
-            Some("name the device with `--device`")
-        }
-        TraceError::Broken { expected, .. } if expected.contains("`wait`") => {
-            Some("choose its meaning with `--wait`")
-        }
-        TraceError::Broken { .. } => Some("`--lenient` skips errors, and counts them"),
-        TraceError::Pipe { .. } => Some("give it as an unpacked file"),
-        _ => None,
-    };
-    Failure { hint: hint.map(str::to_owned), ..Failure::usage(error) }
 }
 
 /// Says what was skipped, so that no count is taken for the whole.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use trimbench_core::settings::Named as _;
-use trimbench_core::{IssueDepth, Issuer};
+use trimbench_policy::Issuer;
 use trimbench_ssd::{BUILT_IN, Profile, TrimMode};
 use trimbench_trace::format::{ClockOrigin, Detection};
 use trimbench_trace::{FORMATS, Format};
@@ -101,10 +101,7 @@ fn trim_modes() -> String {
 fn issuers() -> String {
     let row = |(id, issuer): &(&str, Issuer)| {
         let rule = issuer.rule();
-        let depth = match rule.depth {
-            IssueDepth::Ranges(ranges) => ranges.to_string(),
-            IssueDepth::All => "all".to_owned(),
-        };
+        let depth = rule.depth.most().map_or_else(|| "all".to_owned(), |most| most.to_string());
         let chunk = rule.chunk.map_or_else(|| "any".to_owned(), |chunk| chunk.to_string());
         let (releases, meaning, waits) = (rule.releases, rule.meaning, rule.sender.waits());
         let lost = rule.lost;

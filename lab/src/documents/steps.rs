@@ -13,9 +13,9 @@ pub(super) fn page() -> String {
         "# Steps: what a record holds of each measurement\n\n\
          A session of a [record](run-record.md) is a list of steps, each with an `id`, a `kind`, \
          and four maps: `parameters` (what was\nset), `metrics` (what was measured), `histograms` \
-         of latencies and `series` (curves). This page has the keys of each kind of\nstep. They are \
-         the tables of the methods' `steps.rs`; `cargo xtask docs` writes this page from them. A \
-         key without *always* is\nabsent where it does not apply or was not measured: an absent \
+         of latencies and `series` (curves). This page has the keys of each kind of\nstep. They \
+         are the tables of the methods' `steps.rs`; `cargo xtask docs` writes this page from them. \
+         A key without *always* is\nabsent where it does not apply or was not measured: an absent \
          value is never 0. Words in capitals stand for names.\n\n\
          Any step on a real target may also have these:\n\n",
     );

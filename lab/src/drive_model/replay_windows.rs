@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use tests::program::Run;
+use trimbench_methods::replay::{ReplayMeterStep, ReplayPassStep};
 
 use crate::entry::{EMULATED, Entry};
 use crate::figure::{Bar, Figure};
@@ -23,9 +24,9 @@ const APART: f64 = 1.25;
 
 fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let runs = [replay(lab, DRIVES[0])?, replay(lab, DRIVES[1])?];
-    let [first, second] = &runs;
-    let averages = [first.metric(KEPT, "write_iops")?, second.metric(KEPT, "write_iops")?];
-    let both = pairs(&windows(first, KEPT)?, &windows(second, KEPT)?)?;
+    let [first, second] = [pass(&runs[0], KEPT)?, pass(&runs[1], KEPT)?];
+    let averages = [iops(&first)?, iops(&second)?];
+    let both = pairs(&windows(&first)?, &windows(&second)?)?;
     let apart = both.iter().filter(|(one, other)| ratio(*one, *other) > APART).count();
     let ahead = both.iter().filter(|(one, other)| *one > APART * other).count();
     let average = "average write IOPS with TRIM, the larger over the smaller";
@@ -58,12 +59,20 @@ fn replay(lab: &Lab<'_>, drive: &str) -> Result<Run> {
     Ok(run)
 }
 
-/// Write IOPS of each window of a pass.
-fn windows(run: &Run, pass: &str) -> Result<Vec<f64>> {
-    let curve = run.step(pass)?.series.get("iops-window");
-    let curve = curve.with_context(|| format!("`{pass}` has no windows"))?;
+fn pass(run: &Run, id: &str) -> Result<ReplayMeterStep> {
+    Ok(run.step(id)?.read::<ReplayPassStep>()?.meter)
+}
+
+/// Write IOPS of a pass.
+fn iops(pass: &ReplayMeterStep) -> Result<f64> {
+    pass.write_iops.context("a pass has no rate")
+}
+
+/// The same of each of its windows.
+fn windows(pass: &ReplayMeterStep) -> Result<Vec<f64>> {
+    let curve = pass.windows.iops.as_ref().context("a pass has no windows")?;
     let rates: Option<Vec<f64>> = curve.y.iter().copied().collect();
-    rates.with_context(|| format!("a window of `{pass}` has no rate"))
+    rates.context("a window has no rate")
 }
 
 /// Pairs of windows of two passes of one trace.
@@ -80,16 +89,19 @@ fn ratio(one: f64, other: f64) -> f64 {
 
 /// What TRIM gains in the window in which it gains most: "several hundred percent".
 fn gain(drive: &str, run: &Run) -> Result<Figure> {
-    let both = pairs(&windows(run, KEPT)?, &windows(run, STRIPPED)?)?;
+    let (kept, stripped) = (pass(run, KEPT)?, pass(run, STRIPPED)?);
+    let both = pairs(&windows(&kept)?, &windows(&stripped)?)?;
     let gains = both.iter().map(|(with, without)| with / without);
     let (least, most) =
         gains.fold((f64::MAX, 0.0_f64), |(least, most), gain| (least.min(gain), most.max(gain)));
-    let average = run.metric(KEPT, "write_iops")? / run.metric(STRIPPED, "write_iops")?;
-    let worked = |pass: &str| run.metric(pass, "write_amplification_ratio");
+    let average = iops(&kept)? / iops(&stripped)?;
+    let worked = |pass: ReplayMeterStep| {
+        pass.write_amplification_ratio.context("the drive does not count what it programs")
+    };
     let note = format!(
         "{average:.2} on average, at least {least:.2}; write amplification {:.2} and {:.2}",
-        worked(KEPT)?,
-        worked(STRIPPED)?
+        worked(kept)?,
+        worked(stripped)?
     );
     let what = format!("{drive}: most writes of a window with TRIM over those without");
     Ok(Figure::new(what, (most, ""), Bar::AtLeast(3.0)).with_note(note))

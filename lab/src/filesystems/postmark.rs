@@ -4,7 +4,7 @@
 use anyhow::Result;
 use tests::Need::Program;
 use tests::postmark::PostmarkSet;
-use tests::program::metric;
+use trimbench_methods::postmark::PostmarkStep;
 
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
@@ -37,7 +37,7 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let (memory, program) = (lab.memory_folder()?, lab.program()?);
     let ours = || -> Result<f64> {
         let run = TIMED.run_ours(program, memory.path())?;
-        metric(&run.session.steps[0], "total_s")
+        Ok(run.session.steps[0].read::<PostmarkStep>()?.phases.total_s)
     };
     let theirs = || -> Result<f64> {
         let all = TIMED.run_debians(program, memory.path())?.seconds;

@@ -64,8 +64,7 @@ fn found(number: usize, planted: Planted) -> Result<Vec<Figure>> {
 
 /// The share of each layer.
 fn shares(found: &StallAttribution) -> String {
-    let share = |layer: &StallLayer| {
-        format!("{} {:.1} %", layer.id(), found.share(*layer).unwrap_or(0.0) * 100.0)
-    };
-    StallLayer::ALL.iter().map(share).collect::<Vec<_>>().join(", ")
+    let share =
+        |layer: &StallLayer| Some(format!("{} {:.1} %", layer.id(), found.share(*layer)? * 100.0));
+    StallLayer::ALL.iter().filter_map(share).collect::<Vec<_>>().join(", ")
 }

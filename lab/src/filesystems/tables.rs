@@ -8,8 +8,8 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use tests::s0::published::{PublishedColumn, VENDORS, durations};
 use tests::s0::{ColumnRun, Prediction, UNBUFFERED, deletion_run, means, predictions, runs};
-use trimbench_core::Issuer;
 use trimbench_fs::FsConfig;
+use trimbench_policy::Issuer;
 use trimbench_ssd::Profile;
 
 use crate::entry::{EMULATED, Entry};

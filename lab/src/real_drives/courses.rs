@@ -7,9 +7,11 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result};
 use trimbench_core::Bytes;
 use trimbench_core::units::rounded;
-use trimbench_results::Step;
+use trimbench_engine::WearStep;
 
-use super::{SOURCES, number, numbers, optional_number, rounds, rows, rows_of_form, table};
+use super::{
+    DriveRound, SOURCES, number, numbers, optional_number, rounds, rows, rows_of_form, table,
+};
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure, FigureStanding, RealFigure, RealValue, short};
 use crate::lab::Lab;
@@ -129,9 +131,9 @@ impl DriveCourse {
     }
 
     /// ln(ours / real) of each tenth.
-    fn logs(&self, rounds: &[Step]) -> Vec<f64> {
-        let ours = rounds.iter().filter_map(|step| step.metric("iops"));
-        ours.zip(&self.tenths).map(|(ours, real)| (ours / real).ln()).collect()
+    fn logs(&self, rounds: &[DriveRound]) -> Vec<f64> {
+        let both = rounds.iter().zip(&self.tenths);
+        both.map(|(ours, real)| (ours.iops / real).ln()).collect()
     }
 
     /// Its name beside others of the same drive.
@@ -264,10 +266,11 @@ pub(super) fn residual(logs: &[f64], factor: f64) -> f64 {
 
 /// Bytes programmed over bytes written by the host, over the last fifth of the rounds; `None` where
 /// the drive does not say.
-pub(super) fn last_fifth(rounds: &[Step]) -> Option<f64> {
-    let last = &rounds[rounds.len() - rounds.len() / 5..];
-    let sum = |key| last.iter().map(|step| step.metric(key)).sum::<Option<f64>>();
-    Some(sum("media_written_bytes")? / sum("host_written_bytes")?)
+pub(super) fn last_fifth(rounds: &[DriveRound]) -> Option<f64> {
+    let last = rounds[rounds.len() - rounds.len() / 5..].iter();
+    let wear: Vec<WearStep> = last.map(|round| round.wear).collect::<Option<_>>()?;
+    let sum = |of: fn(&WearStep) -> Bytes| wear.iter().map(|it| of(it).0 as f64).sum::<f64>();
+    Some(sum(|it| it.media_written_bytes) / sum(|it| it.host_written_bytes))
 }
 
 /// Ours and the real IOPS as means over the last fifth of the tenths, whose ln(ours / real) `logs`

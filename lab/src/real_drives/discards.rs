@@ -4,6 +4,7 @@
 use anyhow::{Context as _, Result, ensure};
 use trimbench_core::Bytes;
 use trimbench_core::units::rounded;
+use trimbench_methods::idle_trim::IdleRoundStep;
 
 use super::{SOURCES, number, rows_of_form};
 use crate::entry::Entry;
@@ -76,8 +77,11 @@ impl DiscardRow {
         let target = format!("sim:{},fill=none", self.drive);
         let options = [&*span, &*repetitions, "chunk=none", "rest=0", TOGETHER];
         let run = lab.run("idle-trim", &target, &options)?;
-        let times = run.steps("one-go").filter_map(|step| step.metric("full_s"));
-        let times: Vec<f64> = times.map(|seconds| seconds * 1e3).collect();
+        let times = run.steps("one-go").map(|step| {
+            let round: IdleRoundStep = step.read()?;
+            Ok(round.full.trim_s * 1e3)
+        });
+        let times: Vec<f64> = times.collect::<Result<_>>()?;
         ensure!(times.len() == wanted, "{target}: {} discards of {wanted}", times.len());
         Ok(times)
     }

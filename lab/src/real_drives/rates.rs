@@ -7,6 +7,7 @@ use ::tests::program::Run;
 use anyhow::{Context as _, Result, bail};
 use trimbench_core::Bytes;
 use trimbench_core::units::rounded;
+use trimbench_methods::latency_under_load::OfferedRateStep;
 
 use super::{SOURCES, number, rows_of_form};
 use crate::entry::Entry;
@@ -43,12 +44,12 @@ const P99_FACTOR: f64 = 1.2;
 const OF_ALL: f64 = 2.0 / 3.0;
 const OF_EACH: f64 = 0.5;
 
-/// What is compared of a row: its name, the metric of the record, whether it is a median.
-const QUANTITIES: [(&str, &str, bool); 4] = [
-    ("read p50", "read_response_s_p50", true),
-    ("read p99", "read_response_s_p99", false),
-    ("write p50", "write_response_s_p50", true),
-    ("write p99", "write_response_s_p99", false),
+/// What is compared of a row: its name, ours in s, whether it is a median.
+const QUANTITIES: [(&str, fn(&OfferedRateStep) -> Option<f64>, bool); 4] = [
+    ("read p50", |rate| rate.read?.percentiles.p50, true),
+    ("read p99", |rate| rate.read?.percentiles.p99, false),
+    ("write p50", |rate| rate.write?.percentiles.p50, true),
+    ("write p99", |rate| rate.write?.percentiles.p99, false),
 ];
 
 /// A real drive at one rate that it kept up with.
@@ -117,9 +118,10 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     for of_drive in rows.chunk_by(|one, other| one.drive == other.drive) {
         runs.insert(&of_drive[0].drive, load(lab, of_drive)?);
     }
-    let ours = |row: &RateRow, metric: &str| {
+    let ours = |row: &RateRow, quantity: usize| {
         let step = runs[&*row.drive].step(&format!("rate-{}-per-s", row.rate())).ok()?;
-        step.metric(metric).map(|seconds| seconds * 1e6)
+        let (_, seconds, _) = QUANTITIES[quantity];
+        seconds(&step.read().ok()?).map(|seconds| seconds * 1e6)
     };
     Ok(judged(&rows, ours))
 }
@@ -145,11 +147,10 @@ fn load(lab: &Lab<'_>, rows: &[RateRow]) -> Result<Run> {
 }
 
 /// The share of the predicted response times that are right, of all and of each quantity; `ours` is
-/// that of a metric at a rate, us.
-fn judged(rows: &[RateRow], ours: impl Fn(&RateRow, &str) -> Option<f64>) -> Vec<Figure> {
+/// that of a quantity at a rate, us.
+fn judged(rows: &[RateRow], ours: impl Fn(&RateRow, usize) -> Option<f64>) -> Vec<Figure> {
     let of_quantity = |quantity: usize| {
-        let (_, metric, _) = QUANTITIES[quantity];
-        rows.iter().map(|row| row.figure(quantity, ours(row, metric))).collect()
+        rows.iter().map(|row| row.figure(quantity, ours(row, quantity))).collect()
     };
     let parts: [Vec<RealFigure>; 4] = std::array::from_fn(of_quantity);
     let what = |of: &str| format!("predicted response times that are right, {of}, as a share");

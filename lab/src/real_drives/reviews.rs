@@ -7,6 +7,9 @@ use ::tests::program::Run;
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 use trimbench_core::units::{index, rounded};
+use trimbench_engine::{PassStep, RoundStep};
+use trimbench_methods::latency_under_load::OfferedRateStep;
+use trimbench_methods::trim_sweep::TrimRowStep;
 use trimbench_results::Step;
 
 use super::SOURCES;
@@ -178,7 +181,10 @@ const QUANTITIES: [ReviewedQuantity; 12] = [
         what: "random writes of 4 KiB within the SLC cache",
         unit: "IOPS",
         of: &FRESH,
-        ours: |run| run.metric("trimmed-0-round-1", "iops"),
+        ours: |run| {
+            let round: RoundStep = run.step("trimmed-0-round-1")?.read()?;
+            round.iops.context("a round that took no time")
+        },
     },
     ReviewedQuantity {
         id: "random-steady",
@@ -192,52 +198,64 @@ const QUANTITIES: [ReviewedQuantity; 12] = [
         what: "a discard of 2 GiB",
         unit: "ms",
         of: &DISCARDS,
-        ours: |run| Ok(run.metric("mapped-2GiB-qd1", "latency_s_mean")? * 1e3),
+        ours: |run| discard_ms(run, "mapped-2GiB-qd1"),
     },
     ReviewedQuantity {
         id: "discard-4-gib",
         what: "a discard of 4 GiB",
         unit: "ms",
         of: &DISCARDS,
-        ours: |run| Ok(run.metric("mapped-4GiB-qd1", "latency_s_mean")? * 1e3),
+        ours: |run| discard_ms(run, "mapped-4GiB-qd1"),
     },
     ReviewedQuantity {
         id: "read-p50",
         what: "p50 of reads beside 10,000 writes a second",
         unit: "us",
         of: &LATENCY,
-        ours: |run| Ok(run.metric(RATE, "read_response_s_p50")? * 1e6),
+        ours: |run| response_us(run, |rate| rate.read?.percentiles.p50),
     },
     ReviewedQuantity {
         id: "read-p99",
         what: "p99 of reads beside 10,000 writes a second",
         unit: "us",
         of: &LATENCY,
-        ours: |run| Ok(run.metric(RATE, "read_response_s_p99")? * 1e6),
+        ours: |run| response_us(run, |rate| rate.read?.percentiles.p99),
     },
     ReviewedQuantity {
         id: "write-p50",
         what: "p50 of 10,000 writes a second",
         unit: "us",
         of: &LATENCY,
-        ours: |run| Ok(run.metric(RATE, "write_response_s_p50")? * 1e6),
+        ours: |run| response_us(run, |rate| rate.write?.percentiles.p50),
     },
     ReviewedQuantity {
         id: "write-p99",
         what: "p99 of 10,000 writes a second",
         unit: "us",
         of: &LATENCY,
-        ours: |run| Ok(run.metric(RATE, "write_response_s_p99")? * 1e6),
+        ours: |run| response_us(run, |rate| rate.write?.percentiles.p99),
     },
 ];
 
 /// Throughput of a part of a pass, MB/s: the mean of the curve's points in it.
 fn part(pass: &Step, (from, to): (f64, f64)) -> Result<f64> {
-    let curve = pass.series.get("throughput-address").context("a pass has no curve")?;
+    let curve = pass.read::<PassStep>()?.means.context("a pass has no curve")?;
     let points: Vec<f64> = curve.y.iter().copied().flatten().collect();
     let at = |share: f64| index(rounded(share * points.len() as f64));
     let part = &points[at(from)..at(to).max(at(from) + 1)];
     Ok(part.iter().sum::<f64>() / part.len() as f64)
+}
+
+/// The mean latency of the discards of a row, ms.
+fn discard_ms(run: &Run, row: &str) -> Result<f64> {
+    let row: TrimRowStep = run.step(row)?.read()?;
+    Ok(row.latency_s.mean.context("a row without discards")? * 1e3)
+}
+
+/// A response time at the one rate, us.
+fn response_us(run: &Run, seconds: fn(&OfferedRateStep) -> Option<f64>) -> Result<f64> {
+    let rate = run.step(RATE)?.read()?;
+    Ok(seconds(&rate).context("a rate that the drive did not keep up with")? * 1e6)
 }
 
 impl Review {

@@ -170,11 +170,11 @@ impl ZoneRun {
         let seeds = seeds.collect::<Result<Vec<_>>>()?;
         // A tenth is the same work in each: times are what has a mean.
         let ours = (0..count).map(|tenth| {
-            let iops = seeds.iter().filter_map(|steps| steps[tenth].metric("iops"));
-            SEEDS as f64 / iops.map(|iops| 1.0 / iops).sum::<f64>()
+            let times = seeds.iter().map(|rounds| 1.0 / rounds[tenth].iops);
+            SEEDS as f64 / times.sum::<f64>()
         });
         let ours: Vec<f64> = ours.collect();
-        let worn: Option<Vec<f64>> = seeds.iter().map(|steps| last_fifth(steps)).collect();
+        let worn: Option<Vec<f64>> = seeds.iter().map(|rounds| last_fifth(rounds)).collect();
         let worn = worn.context("the drive counts what it programs")?;
         let worn = worn.iter().sum::<f64>() / SEEDS as f64;
         // Once more without TRIM, where the source says what the drive counts.

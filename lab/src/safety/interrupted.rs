@@ -29,9 +29,9 @@ const TRACE_CAPACITY: &str = "4GiB";
 /// What writes records and traces, goes on with them, and removes what killed runs left.
 pub(super) const SOURCES: &[&str] = &[
     "crates/trimbench/src/commands.rs",
-    "crates/trimbench/src/run.rs",
-    "crates/trimbench/src/store.rs",
     "crates/trimbench/src/trace",
+    "crates/trimbench-app/src/run.rs",
+    "crates/trimbench-app/src/store.rs",
     "crates/trimbench-claim/src/output",
     "crates/trimbench-linux/src/directory",
     "crates/trimbench-linux/src/mkfs",

@@ -23,7 +23,11 @@ pub(super) const ENTRY: Entry = Entry {
     name: "readers",
     title: "Traces are read faster than blkparse and fio read them, in constant memory",
     needs: &[Need::Program("blkparse"), Need::Program("fio")],
-    sources: &["crates/trimbench-trace", "crates/trimbench/src/trace"],
+    sources: &[
+        "crates/trimbench-trace",
+        "crates/trimbench-app/src/traces.rs",
+        "crates/trimbench/src/trace",
+    ],
     run,
 };
 

@@ -1,8 +1,9 @@
 //! The published recovery test on whole drives of 256 GB: its wall time and its results.
 
 use anyhow::{Context as _, Result};
-use tests::program::{Run, metric};
-use trimbench_results::Step;
+use tests::program::Run;
+use trimbench_engine::{PhaseStep, RoundStep, SteadyStep};
+use trimbench_results::StepOf;
 
 use crate::entry::{EMULATED, Entry};
 use crate::figure::{Bar, Figure};
@@ -49,7 +50,8 @@ fn of_preset(lab: &Lab<'_>, drive: &str, preset: &str) -> Result<Run> {
 
 /// How long the run took, and how much longer the drive would have taken, its rests left out.
 fn times(run: &Run, drive: &str, preset: &str, most: f64) -> Vec<Figure> {
-    let emulated: f64 = run.session.steps.iter().filter_map(|it| it.metric("elapsed_s")).sum();
+    let phases = run.session.steps.iter().filter_map(StepOf::<PhaseStep>::read);
+    let emulated: f64 = phases.map(|phase| phase.elapsed_s).sum();
     let wall = run.output.seconds;
     let what = format!("`{preset}` on {drive}");
     let note = format!("{emulated:.0} s of the drive's time in {wall:.1} s");
@@ -96,10 +98,11 @@ fn passes(run: &Run) -> Result<Vec<Figure>> {
 /// Whether the last round of the first torture ended a steady window.
 fn steady(run: &Run, drive: &str) -> Result<Figure> {
     let steps = run.session.steps.iter();
-    let rounds: Vec<&Step> = steps.filter(|step| step.parameters.contains_key("round")).collect();
+    let rounds: Vec<_> = steps.filter_map(StepOf::<SteadyStep>::read).collect();
     let last = rounds.last().context("no rounds")?;
-    let is_steady = last.metric("window_steady").unwrap_or(0.0);
+    let is_steady = last.window.context("too few rounds to be judged")?.steady;
+    let iops = last.step.read::<RoundStep>()?.iops.context("a round that took no time")?;
     let what = format!("`standard` on {drive}, steady by [PTS] at the last round");
-    let note = format!("{} rounds, the last at {:.0} IOPS", rounds.len(), metric(last, "iops")?);
-    Ok(Figure::new(what, (is_steady, ""), Bar::Equals(1.0)).with_note(note))
+    let note = format!("{} rounds, the last at {iops:.0} IOPS", rounds.len());
+    Ok(Figure::new(what, (is_steady.into(), ""), Bar::Equals(1.0)).with_note(note))
 }

@@ -1,8 +1,9 @@
 //! A replay of the size of JEDEC's master trace: wall time, memory, and the generated trace beside
 //! what is published of that one.
 
-use anyhow::Result;
-use tests::program::{Run, metric};
+use anyhow::{Context as _, Result};
+use tests::program::Run;
+use trimbench_methods::replay::{ReplayPassStep, ReplaySurveyStep};
 use trimbench_trace::generate::PUBLISHED;
 
 use crate::entry::Entry;
@@ -48,12 +49,13 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
 
 /// What all passes did together.
 fn work(run: &Run) -> Result<String> {
-    let (mut commands, mut bytes) = (0.0, 0.0);
+    let (mut writes, mut bytes) = (0.0, 0.0);
     for pass in run.steps("pass") {
-        commands += metric(pass, "write_count")?;
-        bytes += metric(pass, "written_bytes")?;
+        let meter = pass.read::<ReplayPassStep>()?.meter;
+        writes += meter.write_count as f64;
+        bytes += meter.written_bytes.0 as f64;
     }
-    Ok(format!("{:.1} million writes of {:.2} TB together", commands / 1e6, bytes / 1e12))
+    Ok(format!("{:.1} million writes of {:.2} TB together", writes / 1e6, bytes / 1e12))
 }
 
 /// The generated trace, compared with what is published of the master trace.
@@ -64,26 +66,31 @@ fn statistics(run: &Run) -> Result<Vec<Figure>> {
     let writes = Bar::Within(writes, writes * 1.02);
     let sequential = near(PUBLISHED.sequential.fraction(), 0.04);
     let trimmed = near(PUBLISHED.trimmed.fraction(), 0.04);
+    let found: ReplaySurveyStep = run.step("trace")?.read()?;
+    let (gb, million) = (found.write.bytes.0 as f64 / 1e9, found.write.count as f64 / 1e6);
+    let reads = found.read.count as f64;
     let rows = [
-        ("write_bytes", "bytes written", (1e9, "GB"), written, "close to 800 GB"),
-        ("write_count", "write commands", (1e6, "million"), writes, "over 37 million"),
-        ("sequential_share", "share of sequential writes", (1.0, ""), sequential, "25 %"),
-        ("trimmed_share", "share of the space trimmed in the end", (1.0, ""), trimmed, "13 %"),
-        ("read_count", "reads", (1.0, ""), Bar::Equals(0.0), "writes, flushes and TRIMs only"),
+        ("bytes written", (gb, "GB"), written, "close to 800 GB"),
+        ("write commands", (million, "million"), writes, "over 37 million"),
+        ("share of sequential writes", (found.sequential_share, ""), sequential, "25 %"),
+        ("share of the space trimmed in the end", (found.trimmed_share, ""), trimmed, "13 %"),
+        ("reads", (reads, ""), Bar::Equals(0.0), "writes, flushes and TRIMs only"),
     ];
-    let figures = rows.into_iter().map(|(key, what, (scale, unit), bar, published)| {
-        let value = (run.metric("trace", key)? / scale, unit);
+    let figures = rows.into_iter().map(|(what, value, bar, published)| {
         let figure = Figure::new(format!("generated trace: {what}"), value, bar);
-        Ok(figure.with_note(format!("published: {published}")))
+        figure.with_note(format!("published: {published}"))
     });
-    figures.collect()
+    Ok(figures.collect())
 }
 
 /// Averages and windows, with TRIM over without: above 1 in the deep queue. With one command
 /// outstanding a drive whose TRIMs hold it up may lose by them.
 fn gain(run: &Run) -> Result<Figure> {
     let figure = |key: &str, depth: u32| run.value(&format!("{key}-qd{depth}-kept"));
-    let iops = |depth: u32, trims: &str| run.metric(&format!("qd{depth}-{trims}"), "write_iops");
+    let iops = |depth: u32, trims: &str| {
+        let pass: ReplayPassStep = run.step(&format!("qd{depth}-{trims}"))?.read()?;
+        pass.meter.write_iops.context("a pass has no rate")
+    };
     let of_depth = |depth: u32| {
         anyhow::Ok(format!(
             "queue depth {depth}: {:.0} and {:.0} IOPS, a ratio of {:.3}, in windows of 100,000 \

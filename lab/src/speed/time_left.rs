@@ -18,7 +18,12 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "time_left",
     title: "The estimated time left over the true one, at 25, 50 and 75 % of a run",
     needs: &[],
-    sources: &["crates/trimbench", "crates/trimbench-engine", "crates/trimbench-methods"],
+    sources: &[
+        "crates/trimbench",
+        "crates/trimbench-app",
+        "crates/trimbench-engine",
+        "crates/trimbench-methods",
+    ],
     run,
 };
 

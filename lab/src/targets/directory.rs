@@ -5,9 +5,8 @@
 use std::fs;
 
 use anyhow::{Context as _, Result};
-use tests::program::{metric, parameter};
-use trimbench_results::Step;
 
+use super::discarded_share;
 use crate::entry::{Entry, REAL};
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
@@ -49,9 +48,7 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
         interval.low,
         interval.high
     );
-    let share =
-        |step: &Step| Ok(metric(step, "discarded_bytes_window")? / parameter(step, "size_bytes")?);
-    let shares = run.steps("delete").map(share).collect::<Result<Vec<f64>>>()?;
+    let shares = run.steps("delete").map(discarded_share).collect::<Result<Vec<f64>>>()?;
     let deletions = Bar::Equals(shares.len() as f64);
     let complete = shares.iter().filter(|share| **share >= 1.0).count() as f64;
     let left = fs::read_dir(directory.path()).context("list the directory")?.count() as f64;

@@ -6,11 +6,12 @@
 use anyhow::{Context as _, Result, ensure};
 use tests::LoopFilesystem;
 use tests::Need::{Filesystem, Loop, Program, Root};
-use tests::program::{Run, metric, parameter, record};
+use tests::program::{Run, record};
 use trimbench_core::exit;
 use trimbench_results::{RunRecord, Step};
 use xtask::process::Signal;
 
+use super::discarded_share;
 use crate::entry::{Entry, REAL};
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
@@ -103,8 +104,7 @@ fn discarded_late(lab: &Lab<'_>) -> Result<f64> {
     let output = program.call_signalled(&mut command, Signal::INT, is_deleted)?;
     output.expect_status(exit::INTERRUPTED)?;
     let record = record(&place)?;
-    let step = deletion(&record).context("nothing was deleted")?;
-    Ok(metric(step, "discarded_bytes_window")? / parameter(step, "size_bytes")?)
+    discarded_share(deletion(&record).context("nothing was deleted")?)
 }
 
 /// The first step that deleted something.

@@ -3,10 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use tests::Need;
 use tests::program::Run;
 use tests::slow_disk::SlowDevice;
+use trimbench_methods::replay::ReplayPassStep;
 
 use crate::entry::{Entry, REAL};
 use crate::figure::{Bar, Figure};
@@ -28,10 +29,11 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for number in 1..=lab.form(1, 3) {
         let run = replay_with_stall(lab)?;
-        let pass = |key: &str| run.metric("paced-kept", key);
+        let meter = run.step("paced-kept")?.read::<ReplayPassStep>()?.meter;
+        let lateness = meter.lateness.context("a pass has no lateness")?;
         let what = |what: &str| format!("{what}, run {number}");
-        let (held, late) = ((pass("service_ms_max")?, "ms"), (pass("lateness_ms_max")?, "ms"));
-        let writes = format!("of {:.0} writes, one each 1 ms on average", pass("write_count")?);
+        let (held, late) = ((meter.service_ms_max, "ms"), (lateness.lateness_ms_max, "ms"));
+        let writes = format!("of {} writes, one each 1 ms on average", meter.write_count);
         // So that it was held by the stall.
         figures.push(Figure::new(what("longest write"), held, Bar::AtLeast(1_800.0)));
         let latest = Figure::new(what("latest issue"), late, Bar::AtMost(10.0));

@@ -1,8 +1,8 @@
 //! A host over a drive whose every discard takes a millisecond.
 
 use trimbench_core::{
-    BlockSize, Blocks, Clock, DrainRule, Lba, Operation as _, OperationKind, Support, Target as _,
-    Virtual,
+    BlockSize, Blocks, Clock, DrainRule, Lba, Operation as _, OperationKind, Storage, Support,
+    Target as _, Virtual,
 };
 
 use super::*;
@@ -38,9 +38,19 @@ impl Side {
     }
 }
 
-impl Model for Side {
+impl Storage for Side {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        self.statistics
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Side {
     fn submit(&mut self, now: Instant, tag: Tag, what: BlockCommand) -> Result<(), Rejected> {
         let mut end = now;
         if let (OperationKind::Discard, BlockCommand::Discard(range)) = (what.kind(), what) {
@@ -62,14 +72,6 @@ impl Model for Side {
         };
         out.extend(self.under_way.iter().filter_map(ended));
         self.under_way.retain(|(at, _)| *at > now);
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        self.statistics
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 

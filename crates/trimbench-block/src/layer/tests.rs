@@ -1,7 +1,9 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use trimbench_core::{BlockSize, Clock, DeviceStatistics, DrainRule, Rejected, Status, Support};
+use trimbench_core::{
+    BlockSize, Clock, DeviceStatistics, DrainRule, Rejected, Status, Storage, Support,
+};
 
 use super::*;
 use crate::Scheduler;
@@ -49,9 +51,19 @@ impl Serial {
     }
 }
 
-impl Model for Serial {
+impl Storage for Serial {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Serial {
     fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
         let ranges = match command {
             BlockCommand::Read(range)
@@ -88,14 +100,6 @@ impl Model for Serial {
             self.under_way.pop_front();
             out.push(Completion { tag, at, status: Status::Done });
         }
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        DeviceStatistics::default()
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 

@@ -27,7 +27,7 @@ impl<O> Sent<O> {
 }
 
 impl<M: Model<Command = BlockCommand>, O: Copy + PartialEq> BlockLayer<M, O> {
-    /// Begins or ends to note requests; see [`Model::watch_requests`].
+    /// Begins or ends to note requests; see [`trimbench_core::Storage::watch_requests`].
     pub fn watch_requests(&mut self, watch: bool) {
         self.noted = watch.then(Vec::new);
     }

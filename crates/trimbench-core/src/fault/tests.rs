@@ -1,6 +1,6 @@
 use super::*;
 use crate::command::BlockCommand;
-use crate::contract::{Clock, DrainRule, Medium, Support, Target};
+use crate::contract::{Clock, DrainRule, Medium, Storage, Support, Target};
 use crate::units::{BlockSize, Blocks, Bytes, Lba, LbaRange};
 use crate::virtual_time::Virtual;
 
@@ -26,9 +26,19 @@ impl Constant {
     }
 }
 
-impl Model for Constant {
+impl Storage for Constant {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Constant {
     fn submit(&mut self, now: Instant, tag: Tag, _: BlockCommand) -> Result<(), Rejected> {
         self.queue.push((now + self.latency, tag));
         Ok(())
@@ -43,14 +53,6 @@ impl Model for Constant {
         self.queue = later;
         let due: Vec<(Instant, Tag)> = due;
         out.extend(due.iter().map(|&(at, tag)| Completion { tag, at, status: Status::Done }));
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        DeviceStatistics::default()
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 

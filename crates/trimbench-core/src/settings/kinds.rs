@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::num::{IntErrorKind, ParseIntError};
 
-use crate::units::UnitError;
+use super::ValueProblem;
 use crate::{Bytes, Nanos, Ppm};
 
 /// What a setting's text is written in.
@@ -34,7 +34,7 @@ pub struct ValueKind<T> {
     unset: fn() -> Option<T>,
 }
 
-type Read<T> = Box<dyn Fn(&str) -> Result<T, String>>;
+type Read<T> = Box<dyn Fn(&str) -> Result<T, ValueProblem>>;
 type Show<T> = Box<dyn Fn(&T) -> Option<String>>;
 
 /// A value that has an order and a text.
@@ -43,7 +43,7 @@ pub trait Scalar: Copy + Default + PartialOrd + Display + 'static {
     const UNIT: Unit;
 
     /// What the text means, or what is wrong with it.
-    fn parse(text: &str) -> Result<Self, String>;
+    fn parse(text: &str) -> Result<Self, ValueProblem>;
 
     /// It as an end of a range, for people.
     fn bound(self) -> String {
@@ -61,10 +61,19 @@ pub trait Named: Copy + PartialEq + 'static {
         let found = Self::NAMES.iter().find(|(_, value)| *value == self);
         found.expect("every value has a name").0
     }
+
+    /// The value of this name; `None` if there is none.
+    fn of_id(id: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(name, _)| *name == id).map(|(_, value)| *value)
+    }
 }
 
 impl<T: 'static> ValueKind<T> {
-    fn new(unit: Unit, range: String, read: impl Fn(&str) -> Result<T, String> + 'static) -> Self {
+    fn new(
+        unit: Unit,
+        range: String,
+        read: impl Fn(&str) -> Result<T, ValueProblem> + 'static,
+    ) -> Self {
         Self { unit, range, read: Box::new(read), show: Box::new(|_| None), unset: || None }
     }
 
@@ -73,7 +82,7 @@ impl<T: 'static> ValueKind<T> {
     }
 
     /// What the text means, or what is wrong with it and what would be right.
-    pub fn read(&self, text: &str) -> Result<T, String> {
+    pub fn read(&self, text: &str) -> Result<T, ValueProblem> {
         (self.read)(text)
     }
 
@@ -98,8 +107,7 @@ impl<T> fmt::Debug for ValueKind<T> {
 pub fn within<T: Scalar>(low: T, high: T) -> ValueKind<T> {
     let read = move |text: &str| {
         let text = text.trim();
-        let value =
-            T::parse(text).map_err(|problem| format!("{problem}; give {}", range(low, high)))?;
+        let value = T::parse(text).map_err(|it| but_give(it, &range(low, high)))?;
         let fits = value >= low && value <= high;
         fits.then_some(value).ok_or_else(|| out_of_range(text, low, high))
     };
@@ -108,12 +116,12 @@ pub fn within<T: Scalar>(low: T, high: T) -> ValueKind<T> {
 
 /// A quantity whose range is checked elsewhere, and stands here in words.
 pub fn described<T: Scalar>(range: &'static str) -> ValueKind<T> {
-    let read = move |text: &str| T::parse(text.trim()).map_err(|it| format!("{it}; give {range}"));
+    let read = move |text: &str| T::parse(text.trim()).map_err(|it| but_give(it, range));
     ValueKind::new(T::UNIT, range.to_owned(), read).shown(|value| Some(value.to_string()))
 }
 
 /// Whatever `read` makes of a text; `range` says in words what it takes.
-pub fn parsed<T: 'static>(range: &str, read: fn(&str) -> Result<T, String>) -> ValueKind<T> {
+pub fn parsed<T: 'static>(range: &str, read: fn(&str) -> Result<T, ValueProblem>) -> ValueKind<T> {
     ValueKind::new(Unit::Word, range.to_owned(), read)
 }
 
@@ -133,7 +141,7 @@ pub fn one_of<T: Copy + PartialEq + 'static>(names: &'static [(&'static str, T)]
         let found = names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
         found.ok_or_else(|| {
             let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-            format!("`{text}` is not one of {}", names.join(", "))
+            ValueProblem(format!("`{text}` is not one of {}", names.join(", ")))
         })
     };
     let name =
@@ -184,7 +192,7 @@ pub fn mapped<T: 'static, U: 'static>(
 /// What `check` makes of what is read, or why it is wrong all the same.
 pub fn checked<T: 'static, U: 'static>(
     kind: ValueKind<T>,
-    check: impl Fn(T) -> Result<U, String> + 'static,
+    check: impl Fn(T) -> Result<U, ValueProblem> + 'static,
 ) -> ValueKind<U> {
     ValueKind::new(kind.unit, kind.range.clone(), move |text| kind.read(text).and_then(&check))
 }
@@ -197,7 +205,7 @@ pub fn multiple_of(unit: Bytes, kind: ValueKind<Bytes>) -> ValueKind<Bytes> {
         let whole = value.0.is_multiple_of(unit.0);
         whole
             .then_some(value)
-            .ok_or_else(|| format!("`{value}` is not a multiple of {unit}; give {}", kind.range))
+            .ok_or_else(|| but_give(format!("`{value}` is not a multiple of {unit}"), &kind.range))
     };
     ValueKind::new(Unit::Size, range, read).shown(|value| Some(value.to_string()))
 }
@@ -207,7 +215,7 @@ pub fn or_word<T: 'static>(word: &'static str, kind: ValueKind<T>) -> ValueKind<
     let ValueKind { unit, range, read, .. } = kind;
     ValueKind::new(unit, range, move |text| match text.trim() {
         text if text == word => Ok(None),
-        text => read(text).map(Some).map_err(|problem| format!("{problem}, or `{word}`")),
+        text => read(text).map(Some).map_err(|it| ValueProblem(format!("{it}, or `{word}`"))),
     })
 }
 
@@ -220,8 +228,12 @@ pub fn optional<T: 'static>(kind: ValueKind<T>) -> ValueKind<Option<T>> {
 }
 
 /// What is wrong with a value that is out of its range.
-pub fn out_of_range<T: Scalar>(value: impl Display, low: T, high: T) -> String {
-    format!("`{value}` is out of range; give {}", range(low, high))
+pub fn out_of_range<T: Scalar>(value: impl Display, low: T, high: T) -> ValueProblem {
+    but_give(format!("`{value}` is out of range"), &range(low, high))
+}
+
+fn but_give(problem: impl Display, range: &str) -> ValueProblem {
+    ValueProblem(format!("{problem}; give {range}"))
 }
 
 fn range<T: Scalar>(low: T, high: T) -> String {
@@ -232,16 +244,16 @@ fn range<T: Scalar>(low: T, high: T) -> String {
 impl Scalar for Bytes {
     const UNIT: Unit = Unit::Size;
 
-    fn parse(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: UnitError| error.to_string())
+    fn parse(text: &str) -> Result<Self, ValueProblem> {
+        Ok(text.parse()?)
     }
 }
 
 impl Scalar for Nanos {
     const UNIT: Unit = Unit::Time;
 
-    fn parse(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: UnitError| error.to_string())
+    fn parse(text: &str) -> Result<Self, ValueProblem> {
+        Ok(text.parse()?)
     }
 
     fn bound(self) -> String {
@@ -257,8 +269,8 @@ impl Scalar for Nanos {
 impl Scalar for Ppm {
     const UNIT: Unit = Unit::Ratio;
 
-    fn parse(text: &str) -> Result<Self, String> {
-        text.parse().map_err(|error: UnitError| error.to_string())
+    fn parse(text: &str) -> Result<Self, ValueProblem> {
+        Ok(text.parse()?)
     }
 }
 
@@ -267,11 +279,14 @@ macro_rules! whole_numbers {
         $(impl Scalar for $type {
             const UNIT: Unit = Unit::Number;
 
-            fn parse(text: &str) -> Result<Self, String> {
-                text.parse().map_err(|error: ParseIntError| match error.kind() {
-                    IntErrorKind::PosOverflow => format!("`{text}` is too large"),
-                    IntErrorKind::NegOverflow => format!("`{text}` is too small"),
-                    _ => format!("`{text}` is not a whole number"),
+            fn parse(text: &str) -> Result<Self, ValueProblem> {
+                text.parse().map_err(|error: ParseIntError| {
+                    let problem = match error.kind() {
+                        IntErrorKind::PosOverflow => "too large",
+                        IntErrorKind::NegOverflow => "too small",
+                        _ => "not a whole number",
+                    };
+                    ValueProblem(format!("`{text}` is {problem}"))
                 })
             }
         })+

@@ -1,6 +1,6 @@
 use super::*;
 use crate::command::Status;
-use crate::contract::{Capabilities, Clock, DrainRule, Medium, Support};
+use crate::contract::{Capabilities, Clock, DrainRule, Medium, Storage, Support};
 use crate::units::{BlockSize, Bytes, Nanos};
 
 /// Completes tag `n` at `n` microseconds.
@@ -9,9 +9,19 @@ struct Echo {
     queue: Vec<u32>,
 }
 
-impl Model for Echo {
+impl Storage for Echo {
     type Command = ();
 
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Echo {
     fn submit(&mut self, _: Instant, tag: Tag, (): ()) -> Result<(), Rejected> {
         self.queue.push(tag.0);
         Ok(())
@@ -28,14 +38,6 @@ impl Model for Echo {
             out.push(Completion { tag: Tag(tag), at: self.next_event(), status: Status::Done });
             self.queue.remove(index);
         }
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        DeviceStatistics::default()
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 

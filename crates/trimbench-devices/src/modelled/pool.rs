@@ -10,12 +10,12 @@ use trimbench_core::fault::Faulty;
 use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{
-    FromSettings as _, IfUnset, Named as _, Setting, ValueKind, Values, checked, default_to,
+    FromSettings as _, IfUnset, Setting, ValueKind, ValueProblem, Values, checked, default_to,
     one_of, optional, parsed, within,
 };
 use trimbench_core::{
     Bytes, Capabilities, DiscardMode, FileCommand, Files, FilesystemSpec, Instant, Model as _,
-    Nanos, ProvisionError, Provisioner, Target, Virtual, settings,
+    Nanos, ProvisionError, Provisioner, Storage as _, Target, Virtual, settings,
 };
 use trimbench_fs::{Pool, PoolConfig, TrimManner};
 use trimbench_policy::{Choice, PolicyError};
@@ -77,16 +77,17 @@ settings! {
 }
 
 /// A comma would end the setting.
-fn policy(text: &str) -> Result<Choice, String> {
+fn policy(text: &str) -> Result<Choice, ValueProblem> {
     let choice: Result<Choice, PolicyError> = text.replace('+', ",").parse();
     match choice {
         Ok(choice) if choice.own_path().is_some() => {
-            Err(format!("`{text}` is what an ext4 does by itself; `manner` is the pool's system"))
+            let problem = "is what an ext4 does by itself; `manner` is the pool's system";
+            Err(ValueProblem(format!("`{text}` {problem}")))
         }
-        Err(_) if text == ALONE => Err(format!(
+        Err(_) if text == ALONE => Err(ValueProblem(format!(
             "`{ALONE}` is no policy any more: without `policy`, `manner` decides alone"
-        )),
-        Err(error) => Err(error.to_string()),
+        ))),
+        Err(error) => Err(error.to_string().into()),
         Ok(choice) => Ok(choice),
     }
 }
@@ -96,7 +97,8 @@ fn manners() -> ValueKind<TrimManner> {
     checked(parsed(&one_of(MANNERS).range, |text| Ok(text.to_owned())), |text: String| {
         one_of(MANNERS).read(&text).map_err(|problem| {
             let names = MANNERS.iter().map(|(name, _)| *name);
-            format!("{problem}{}", did_you_mean(meant(&text, &FORMER_MANNERS, names)))
+            let meant = did_you_mean(meant(&text, &FORMER_MANNERS, names));
+            ValueProblem(format!("{problem}{meant}"))
         })
     })
 }
@@ -306,8 +308,8 @@ impl ModelledPools {
             DiscardMode::Off => "none",
             DiscardMode::Online => return Ok(self.config.policy.clone()),
             DiscardMode::Policy(text) => text,
-            DiscardMode::As(issuer) => {
-                let reason = format!("a pool does not discard as `{}`", issuer.id());
+            DiscardMode::As(system) => {
+                let reason = format!("a pool does not discard as `{system}`");
                 return Err(failed("make", reason));
             }
         };

@@ -1,4 +1,4 @@
-use trimbench_core::{FileCommand, FileId, Payload, Stream};
+use trimbench_core::{DriveDiscards, FileCommand, FileId, Payload, Stream};
 
 use super::*;
 use crate::TargetSpec;
@@ -143,16 +143,17 @@ fn an_account_tells_what_the_policy_did_and_what_the_drive_still_holds() {
         assert!(written >= length, "{written}: its data, and the journal");
         let left = if discards == 0 { length } else { Bytes(0) };
         assert_eq!(after.untrimmed, left, "{text}");
-        let done = after.policy.unwrap();
-        assert_eq!((done.freed.count, done.freed.bytes), (1, length), "{text}");
-        assert_eq!(done.issued.count, discards, "{text}");
-        let known = done.issued.bytes + done.skipped.bytes + done.invalidated.bytes + done.waiting;
+        let done = after.discards.unwrap();
+        let DriveDiscards { freed, issued, skipped, invalidated, waiting, .. } = done.totals;
+        assert_eq!((freed.count, freed.bytes), (1, length), "{text}");
+        assert_eq!(issued.count, discards, "{text}");
+        let known = issued.bytes + skipped.bytes + invalidated.bytes + waiting;
         assert_eq!(known, length, "{text}");
         assert_eq!(done.longest > Nanos::ZERO, discards > 0, "{text}");
         let waited = if text.starts_with("btrfs") { length } else { Bytes(0) };
         assert_eq!(done.waiting_max, waited, "{text}");
         assert_eq!(done.withheld_max, length - left, "{text}");
-        let again = filesystems.account().unwrap().policy.unwrap();
+        let again = filesystems.account().unwrap().discards.unwrap();
         assert_eq!((again.withheld_max, again.longest), (Bytes(0), Nanos::ZERO), "maxima are new");
         assert_eq!(again.waiting_max, waited, "what still waits counts");
     }
@@ -221,15 +222,18 @@ fn a_system_gets_its_own_filesystem_whatever_the_target_names() {
         (Issuer::FstrimXfs, FsKind::Xfs, false),
         (Issuer::Ext4NoJournal, FsKind::Ext4, true),
     ] {
-        filesystems.make(&spec(DiscardMode::As(issuer), false)).unwrap();
+        filesystems.make(&spec(DiscardMode::As(issuer.id()), false)).unwrap();
         let config = *filesystems.made().model_mut().config();
         assert_eq!((config.kind, config.discard), (kind, discards.then_some(issuer)));
         let journal = issuer != Issuer::Ext4NoJournal;
         assert_eq!(config.journaling == Journaling::Ordered, journal, "{issuer:?}");
     }
-    let pool = filesystems.check(&spec(DiscardMode::As(Issuer::ZfsAutotrim), false)).unwrap_err();
-    assert!(pool.reason.contains("no model of a filesystem that discards as `zfs-autotrim`"));
-    let of_an_era = provisioned(",era=4.13").check(&spec(DiscardMode::As(Issuer::Ext4), false));
+    for system in ["zfs-autotrim", "ext5"] {
+        let reason = filesystems.check(&spec(DiscardMode::As(system), false)).unwrap_err().reason;
+        let said = format!("no model of a filesystem that discards as `{system}`");
+        assert!(reason.contains(&said), "{reason}");
+    }
+    let of_an_era = provisioned(",era=4.13").check(&spec(DiscardMode::As("ext4"), false));
     assert_eq!(of_an_era.unwrap_err().reason, "`era` is for the method to decide");
 }
 
@@ -246,7 +250,7 @@ fn provisioned_without_journal() -> ModelledFilesystems {
 fn an_account_after_the_unmount_says_what_was_given_up() {
     for (issuer, given_up) in [(Issuer::Xfs, Bytes(0)), (Issuer::BtrfsAsync, Bytes::mib(4))] {
         let mut filesystems = provisioned_without_journal();
-        filesystems.make(&spec(DiscardMode::As(issuer), false)).unwrap();
+        filesystems.make(&spec(DiscardMode::As(issuer.id()), false)).unwrap();
         make_and_remove(filesystems.files(), Bytes::mib(4));
         filesystems.unmount().unwrap();
         let account = filesystems.account().unwrap();

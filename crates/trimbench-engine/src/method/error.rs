@@ -18,7 +18,7 @@ pub enum MethodError {
     #[error("this target does not fit the method: {reason}")]
     Unfit {
         /// Why, and what would.
-        reason: String,
+        reason: Misfit,
     },
     /// The run ended early.
     #[error(transparent)]
@@ -63,6 +63,17 @@ pub enum MethodError {
         /// The last error.
         errno: Errno,
     },
+}
+
+/// Why a target does not fit a method, and what would, in the method's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Misfit(pub String);
+
+impl From<&str> for Misfit {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
+    }
 }
 
 impl MethodError {

@@ -7,7 +7,7 @@ use trimbench_trace::NoTraces;
 
 use super::*;
 use crate::method::session::{KeepFailed, MethodSession, Monitor, SessionContext, Stage};
-use crate::method::{self, Demand, Findings, Method, MethodError, MethodResult};
+use crate::method::{self, Demand, Findings, Method, MethodError, MethodResult, Misfit};
 use crate::slots::Slots;
 use crate::testing::Toy;
 
@@ -30,7 +30,7 @@ impl Method for ThreeSteps {
         Demand { written: Bytes(0), time: Nanos::ZERO }
     }
 
-    fn fits(&self, _: &Capabilities) -> Result<(), String> {
+    fn fits(&self, _: &Capabilities) -> Result<(), Misfit> {
         Ok(())
     }
 
@@ -102,10 +102,9 @@ fn one_long_pause_or_many_short_ones_mark_a_step() {
     let is_marked = |pauses| {
         let mut step = Step::new("one", "step");
         mark(&mut step, pauses);
-        let keys: Vec<&str> = step.metrics.keys().map(String::as_str).collect();
-        let expected: &[&str] = &["own_pause_s_max", "own_pause_s_sum"];
-        assert_eq!(keys, if step.caveats.is_empty() { &[] } else { expected });
-        !step.caveats.is_empty()
+        let is_marked = !step.caveats.is_empty();
+        assert_eq!(step.read::<OwnPauseStep>().is_ok(), is_marked);
+        is_marked
     };
     // One pause, whatever its share.
     assert!(!is_marked(pauses(3_600_000, 19_999, 19_999)));
@@ -127,8 +126,9 @@ fn a_pause_in_any_step_invalidates_every_figure() {
     let told = vec![none, long, none];
     let paused = run(&ThreeSteps { measures_time: true }, told, Vec::new());
     assert_eq!(marks(&paused), (vec!["two"], &[Caveat::Paused][..]));
-    assert!((paused.steps[1].metrics["own_pause_s_max"] - 0.4).abs() < 1e-12);
-    assert!((paused.steps[1].metrics["own_pause_s_sum"] - 0.41).abs() < 1e-12);
+    let told: OwnPauseStep = paused.steps[1].read().unwrap();
+    assert!((told.own_pause_s_max - 0.4).abs() < 1e-12);
+    assert!((told.own_pause_s_sum - 0.41).abs() < 1e-12);
     let figure: &Figure = &paused.figures[0];
     let plan = PlannedSession {
         method: "three-steps".to_owned(),

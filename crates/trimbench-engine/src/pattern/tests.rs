@@ -109,7 +109,7 @@ fn patterns_are_read_as_they_are_shown_and_others_are_refused() {
         "zones-1GiB-1025",
         "zones-1GiB-8-discarded",
     ] {
-        let refused = text.parse::<Pattern>().unwrap_err();
+        let refused = text.parse::<Pattern>().unwrap_err().to_string();
         assert!(refused.contains("as `hot-20%-80%`"), "{text}: {refused}");
     }
 }

@@ -42,12 +42,13 @@ fn a_phase_lasts_from_its_first_command_to_the_end_of_its_last() {
     });
     let mut step = Step::new("fill", "fill");
     phase.store(&mut step);
+    let work: PhaseStep = step.read().unwrap();
     // 16 commands, two at a time, 100 us each.
-    assert!((step.metrics["elapsed_s"] - 0.0008).abs() < 1e-12);
-    assert!((step.metrics["throughput_mb_per_s"] - 16.0 * 1.048_576 / 0.0008).abs() < 1e-6);
+    assert!((work.elapsed_s - 0.0008).abs() < 1e-12);
+    assert!((work.throughput_mb_per_s.unwrap() - 16.0 * 1.048_576 / 0.0008).abs() < 1e-6);
     assert!((phase.rate().unwrap() - 20_000.0).abs() < 1e-6);
-    assert!((step.metrics["latency_ns_max"] - 100_000.0).abs() < 1e-9);
-    assert!(!step.metrics.contains_key("write_amplification_ratio"), "the drive does not say");
+    assert_eq!(step.read::<PhaseLatencyStep>().unwrap().latency.ns_max, 100_000);
+    assert!(work.wear.is_none(), "the drive does not say");
     assert_eq!(toy.model().log[0].0, Instant::from_start(Nanos::from_millis(7)));
 }
 

@@ -1,7 +1,7 @@
 use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockCommand, BlockSize, Blocks, Bytes, Capabilities, Clock, Data, DeviceStatistics, DrainRule,
-    Lba, LbaRange, Medium, Model, Ppm, Support, Virtual,
+    Lba, LbaRange, Medium, Model, Ppm, Storage, Support, Virtual,
 };
 
 use super::*;
@@ -33,9 +33,19 @@ impl Toy {
     }
 }
 
-impl Model for Toy {
+impl Storage for Toy {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Toy {
     fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
         let end = now + self.read;
         match command {
@@ -61,14 +71,6 @@ impl Model for Toy {
             }
             !due
         });
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        DeviceStatistics::default()
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 
@@ -231,13 +233,19 @@ struct Holding {
     held: Nanos,
 }
 
-impl Target for Holding {
+impl Storage for Holding {
     type Command = BlockCommand;
 
     fn capabilities(&self) -> &Capabilities {
         self.inner.capabilities()
     }
 
+    fn statistics(&self) -> DeviceStatistics {
+        self.inner.statistics()
+    }
+}
+
+impl Target for Holding {
     fn now(&self) -> Instant {
         self.inner.now() + self.held
     }
@@ -251,10 +259,6 @@ impl Target for Holding {
         let before = out.len();
         self.inner.reap(Instant::START + deadline.since(Instant::START + self.held), out);
         out[before..].iter_mut().for_each(|completion| completion.at += self.held);
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        self.inner.statistics()
     }
 }
 

@@ -20,10 +20,10 @@ fn write(offset: u64, bytes: u64, completed: u64) -> Sample<BlockCommand> {
 
 const PIECE: u64 = 131_072;
 
-fn stored(curve: &PassSeries) -> Step {
+fn stored(curve: &PassSeries) -> PassStep {
     let mut step = Step::new("fresh", "pass");
     curve.store(&mut step);
-    step
+    step.read().unwrap()
 }
 
 #[test]
@@ -36,14 +36,14 @@ fn a_pass_that_slows_down_shows_where() {
         now += if piece < 32 { 1 } else { 4 };
         curve.observe(&write(piece * PIECE, PIECE, now));
     }
-    let step = stored(&curve);
-    let mean = &step.series["throughput-address"];
+    let pass = stored(&curve);
+    let mean = pass.means.unwrap();
     let rates: Vec<f64> = mean.y.iter().map(|y| y.unwrap()).collect();
     assert_eq!(rates.len(), 8, "eight pieces a point");
     assert!(rates[..4].iter().all(|rate| (rate - 131.072).abs() < 1e-9), "{rates:?}");
     assert!(rates[4..].iter().all(|rate| (rate - 32.768).abs() < 1e-9), "{rates:?}");
     assert!((mean.x[0] - 4.0 * PIECE as f64 / 1e9).abs() < 1e-12, "the middle of the point");
-    assert!((step.metrics["throughput_mb_per_s_min"] - 32.768).abs() < 1e-9);
+    assert!((pass.throughput_mb_per_s_min.unwrap() - 32.768).abs() < 1e-9);
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn a_short_stop_is_lost_in_the_mean_and_kept_beside_it() {
     for piece in 0..8 {
         curve.observe(&write(piece * PIECE, PIECE, piece + if piece >= 4 { 101 } else { 1 }));
     }
-    let step = stored(&curve);
-    let mean = step.series["throughput-address"].y[0].unwrap();
-    let worst = step.series["throughput-address-min"].y[0].unwrap();
+    let pass = stored(&curve);
+    let mean = pass.means.unwrap().y[0].unwrap();
+    let worst = pass.slowest.unwrap().y[0].unwrap();
     assert!((mean - 8.0 * 0.131_072 / 0.108).abs() < 1e-9, "{mean}");
     assert!((worst - 0.131_072 / 0.101).abs() < 1e-9, "{worst}");
 }
@@ -75,7 +75,7 @@ fn no_byte_of_a_pass_is_lost() {
         rates.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     assert!((bytes - span.0 as f64).abs() < 0.5, "{bytes}");
     assert!((seconds - 7.041).abs() < 1e-9, "{seconds}: from the start to the latest end");
-    let points = stored(&curve).series["throughput-address"].x.len();
+    let points = stored(&curve).means.unwrap().x.len();
     assert!((200..=400).contains(&points), "{points}");
 }
 
@@ -83,7 +83,7 @@ fn no_byte_of_a_pass_is_lost() {
 fn parts_that_end_together_take_no_time_of_their_own() {
     let mut curve = PassSeries::new(Bytes(16 * PIECE), Bytes(PIECE), BlockSize::SECTOR, at(0));
     (0..16).for_each(|piece| curve.observe(&write(piece * PIECE, PIECE, 10)));
-    let y = &stored(&curve).series["throughput-address"].y;
+    let y = stored(&curve).means.unwrap().y;
     assert!((y[0].unwrap() - 16.0 * 0.131_072 / 0.01).abs() < 1e-6);
     assert_eq!(y[1], None);
 }
@@ -110,7 +110,8 @@ fn a_curve_over_time_has_its_axes_in_seconds_and_in_gigabytes() {
     (0..16).for_each(|number| curve.observe(&write(0, 4_096, 9 + number)));
     let mut step = Step::new("round-1", "round");
     curve.store(&mut step, 100.0, 7.0, Bytes(4_096));
-    let (time, bytes) = (&step.series["iops-time"], &step.series["iops-accessed"]);
+    let RateStep { by_time, by_bytes } = step.read().unwrap();
+    let (time, bytes) = (by_time.unwrap(), by_bytes.unwrap());
     assert!((time.y[0].unwrap() - 2_000.0).abs() < 1e-6 && (time.x[0] - 100.001).abs() < 1e-9);
     assert!((time.y[15].unwrap() - 1_000.0).abs() < 1e-6 && (time.x[15] - 100.024).abs() < 1e-9);
     assert!((bytes.x[15] - (7.0 + 31.0 * 4_096.0 / 1e9)).abs() < 1e-12);
@@ -138,9 +139,7 @@ fn slices_of_time_count_what_ended_in_them() {
     for completed in [100, 109, 110, 125, 139, 140, 500] {
         curve.observe(&write(0, 4_096, completed));
     }
-    let mut step = Step::new("point", "point");
-    step.series.extend(curve.curve().map(|it| ("throughput-time".to_owned(), it)));
-    let series = &step.series["throughput-time"];
+    let series = curve.curve().unwrap();
     let rate = |count: f64| Some(count * 4_096.0 / 1e6 / 0.01);
     assert_eq!(series.y, [rate(2.0), rate(1.0), rate(1.0), rate(1.0)]);
     assert!((series.x[0] - 0.005).abs() < 1e-12 && (series.x[3] - 0.035).abs() < 1e-12);

@@ -30,7 +30,7 @@ fn data_is_random_or_compressible_by_whole_percents() {
     for wrong in
         ["zeroes", "compressible", "compressible-25", "compressible-101%", "compressible-0.5%"]
     {
-        assert!(read(wrong).unwrap_err().contains("for example"), "{wrong}");
+        assert!(read(wrong).unwrap_err().to_string().contains("for example"), "{wrong}");
     }
 }
 
@@ -55,9 +55,13 @@ fn what_does_not_fit_says_why() {
     };
     let fits = |capabilities| fits(&capabilities, Bytes::mib(16), &[Bytes(131_072), Bytes(4_096)]);
     assert_eq!(fits(device(Bytes::mib(16), 4_096)), Ok(()));
-    assert!(fits(device(Bytes::mib(15), 512)).unwrap_err().contains("the device has 15MiB"));
-    assert!(fits(device(Bytes::mib(16), 8_192)).unwrap_err().contains("4KiB are not whole"));
+    assert!(
+        fits(device(Bytes::mib(15), 512)).unwrap_err().to_string().contains("the device has 15MiB")
+    );
+    assert!(
+        fits(device(Bytes::mib(16), 8_192)).unwrap_err().to_string().contains("4KiB are not whole")
+    );
     let medium = Medium::Directory { available: Bytes::gib(1), fs_block: Bytes(4_096) };
     let directory = Capabilities { medium, ..device(Bytes(0), 512) };
-    assert_eq!(fits(directory).unwrap_err(), NEEDS_A_DEVICE);
+    assert_eq!(fits(directory).unwrap_err(), NEEDS_A_DEVICE.into());
 }

@@ -3,8 +3,8 @@
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::{
     BlockCommand, Bytes, Capabilities, Clock, Completion, Content, DeviceStatistics, Drive,
-    DriveError, Instant, LbaRange, Model, Nanos, Ppm, PurgeMeans, Rejected, Tag, TrimPromise,
-    Virtual, Wear,
+    DriveError, Instant, LbaRange, Model, Nanos, Ppm, PurgeMeans, Rejected, Storage, Tag,
+    TrimPromise, Virtual, Wear,
 };
 use trimbench_ssd::{
     BUILT_IN, ContentsConfig, GcConfig, Geometry, HostInterface, LinkDuplex, Media, MetadataOf,
@@ -175,9 +175,24 @@ impl Lying {
     }
 }
 
-impl Model for Lying {
+impl Storage for Lying {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        let mut statistics = self.model.statistics();
+        statistics.read.bytes += Bytes(self.foreign.0 * statistics.discard.completed);
+        let short = Bytes(self.short.0 * statistics.discard.completed);
+        statistics.discard.bytes = statistics.discard.bytes.saturating_sub(short);
+        statistics.discard.completed /= self.merged;
+        statistics
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Lying {
     fn submit(&mut self, now: Instant, tag: Tag, what: BlockCommand) -> Result<(), Rejected> {
         if let BlockCommand::Discard(range) = what {
             self.discards.push(range);
@@ -194,19 +209,6 @@ impl Model for Lying {
 
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
         self.model.advance(now, out);
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        let mut statistics = self.model.statistics();
-        statistics.read.bytes += Bytes(self.foreign.0 * statistics.discard.completed);
-        let short = Bytes(self.short.0 * statistics.discard.completed);
-        statistics.discard.bytes = statistics.discard.bytes.saturating_sub(short);
-        statistics.discard.completed /= self.merged;
-        statistics
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 

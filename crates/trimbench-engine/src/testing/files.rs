@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trimbench_core::{
     Bytes, Capabilities, Clock, Completion, DeviceStatistics, DirectoryId, DrainRule, Errno,
     FileCommand, FileId, ForceDiscards, Instant, Interrupt, Medium, Model, Nanos, Rejected, Status,
-    Support, Tag,
+    Storage, Support, Tag,
 };
 
 /// What commands take: making a file 4 ms, extending one 3 ms, reading one 2 ms, removing one 1 ms,
@@ -141,9 +141,19 @@ const EEXIST: Errno = Errno(17);
 const EINVAL: Errno = Errno(22);
 const ENOTEMPTY: Errno = Errno(39);
 
-impl Model for ToyFiles {
+impl Storage for ToyFiles {
     type Command = FileCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        self.statistics
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for ToyFiles {
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
         assert!(self.under_way.is_none(), "one operation at a time");
         if let Some((index, interrupt)) = &self.interrupt_at
@@ -170,13 +180,5 @@ impl Model for ToyFiles {
         if let Some((at, tag, status)) = self.under_way.take_if(|(at, ..)| *at <= now) {
             out.push(Completion { tag, at, status });
         }
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        self.statistics
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }

@@ -3,7 +3,7 @@
 use trimbench_core::{
     BlockCommand, BlockSize, Bytes, Capabilities, Clock, Completion, Content, DeviceStatistics,
     DrainRule, Drive, DriveError, Errno, Instant, LbaRange, Medium, Model, Nanos, PurgeMeans,
-    Rejected, Status, Support, Tag, TrimPromise, Wear,
+    Rejected, Status, Storage, Support, Tag, TrimPromise, Wear,
 };
 
 /// Each command takes 100 us, a TRIM longer on request.
@@ -56,9 +56,19 @@ impl Toy {
     }
 }
 
-impl Model for Toy {
+impl Storage for Toy {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        self.statistics
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Toy {
     fn submit(&mut self, now: Instant, tag: Tag, what: BlockCommand) -> Result<(), Rejected> {
         if now >= self.gone_from {
             return Err(Rejected::Kernel { errno: Errno::EIO });
@@ -87,14 +97,6 @@ impl Model for Toy {
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
         let due = self.queue.extract_if(.., |entry| entry.0 <= now);
         out.extend(due.map(|(at, tag)| Completion { tag, at, status: Status::Done }));
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        self.statistics
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trimbench_core::{
-    BlockCommand, Blocks, Instant, IssueDepth, Lba, LbaRange, Nanos, Next, Workload,
-};
+use trimbench_core::{BlockCommand, Blocks, Instant, Lba, LbaRange, Nanos, Next, Workload};
 
 #[cfg(test)]
 mod tests;
@@ -12,8 +10,8 @@ mod tests;
 /// How an issuer paces its ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IssuePace {
-    /// Ranges under way.
-    pub depth: IssueDepth,
+    /// Ranges under way; `None` where there is no bound.
+    pub depth: Option<u32>,
     /// The wait after each round of `depth` ranges; zero for none, and then there are no rounds: a
     /// range begins whenever another has ended.
     pub pause: Nanos,
@@ -56,10 +54,7 @@ impl Issuing {
         } else {
             u32::try_from(self.under_way.len()).unwrap_or(u32::MAX)
         };
-        match self.pace.depth {
-            IssueDepth::All => true,
-            IssueDepth::Ranges(most) => count < most,
-        }
+        self.pace.depth.is_none_or(|most| count < most)
     }
 
     /// The next piece of a range, the rest of which is kept.

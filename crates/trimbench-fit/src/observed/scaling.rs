@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use trimbench_core::Bytes;
 use trimbench_engine::{MethodInfo, TwinUse};
 
+use super::UnusableSession;
+
 /// Figures that grow with the capacity, or are of a size that is chosen by it: the method, and what
 /// is a part of the figure's name.
 const GROWING: [(&str, &str); 6] = [
@@ -52,22 +54,15 @@ impl TwinScaling {
         self,
         method: &MethodInfo,
         options: &mut BTreeMap<String, String>,
-    ) -> Result<(), String> {
+    ) -> Result<(), UnusableSession> {
         let Self { drive, twin } = self;
         if !self.suits(method) {
-            return Err(format!(
-                "it works with sizes of its own, which are another share of {drive} than of a twin \
-                 of {twin}"
-            ));
+            return Err(UnusableSession::OwnSizes { drive, twin });
         }
         let Some(span) = options.get_mut(SPAN).filter(|_| self.is_scaled()) else { return Ok(()) };
         let is_whole = span == ALL || span.parse().is_ok_and(|span: Bytes| span >= drive);
         if !is_whole {
-            return Err(format!(
-                "it covered {span} of {drive}, and a twin of {twin} cannot do the same: measure it \
-                 with `{}`",
-                Self::WHOLE.join(" ")
-            ));
+            return Err(UnusableSession::PartOfDrive { span: span.clone(), drive, twin });
         }
         ALL.clone_into(span);
         Ok(())
@@ -96,9 +91,9 @@ mod tests {
         let whole = Ok(ALL.to_owned());
         assert_eq!(scale("steady-state", "all", 64), whole);
         assert_eq!(scale("steady-state", "64GiB", 64), whole);
-        let part = scale("steady-state", "16GiB", 64).unwrap_err();
+        let part = scale("steady-state", "16GiB", 64).unwrap_err().to_string();
         assert!(part.contains("covered 16GiB of 64GiB") && part.contains("span=all"), "{part}");
-        let own = scale("replay", "all", 64).unwrap_err();
+        let own = scale("replay", "all", 64).unwrap_err().to_string();
         assert!(own.contains("sizes of its own"), "{own}");
         // With the drive's capacity the twin does all.
         assert_eq!(scale("steady-state", "512MiB", 1), Ok("512MiB".to_owned()));

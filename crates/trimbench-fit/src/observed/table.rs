@@ -9,7 +9,7 @@ use trimbench_methods::METHODS;
 use trimbench_ssd::BUILT_IN;
 
 use super::{FigureName, Observations, Observed, STEP, TwinSession};
-use crate::error::FitError;
+use crate::error::{FitError, RowFlaw};
 
 /// A row.
 #[derive(Debug, Deserialize)]
@@ -46,20 +46,20 @@ impl Observations {
             let line = rows.reader().position().line().saturating_sub(1).max(1);
             let row: Row = row.map_err(|error| FitError::Table {
                 line: error.position().map_or(line, csv::Position::line),
-                problem: plainly(&error),
+                problem: RowFlaw::Columns { problem: plainly(&error) },
             })?;
             self.row(row).map_err(|problem| FitError::Table { line, problem })?;
         }
         Ok(())
     }
 
-    fn row(&mut self, row: Row) -> Result<(), String> {
+    fn row(&mut self, row: Row) -> Result<(), RowFlaw> {
         let session = session(&row)?;
         if !(row.value > 0.0 && row.value.is_finite()) {
-            return Err(format!("`{}` is {}, but must be above 0", row.figure, row.value));
+            return Err(RowFlaw::NotPositive { figure: row.figure, value: row.value });
         }
         if row.percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent)) {
-            return Err("`percent` is between 0 and 100".to_owned());
+            return Err(RowFlaw::Percent);
         }
         let name = FigureName { method: session.method.id, figure: row.figure };
         let same = |it: &TwinSession| it.is_same(&session);
@@ -72,10 +72,11 @@ impl Observations {
         };
         let before = self.figures.iter().find(|it| it.name == name && it.session == number);
         if let Some(before) = before {
-            return Err(format!(
-                "`{name}` is given twice, as {} and {}: keep one",
-                before.value, row.value
-            ));
+            return Err(RowFlaw::GivenTwice {
+                name: name.to_string(),
+                before: before.value,
+                after: row.value,
+            });
         }
         self.figures.push(Observed {
             name,
@@ -91,58 +92,53 @@ impl Observations {
 }
 
 /// The session that a row's figure is of.
-fn session(row: &Row) -> Result<TwinSession, String> {
-    let ids = || METHODS.iter().map(|method| method.id);
+fn session(row: &Row) -> Result<TwinSession, RowFlaw> {
     let method = METHODS.iter().find(|method| method.id == row.method).ok_or_else(|| {
-        format!("no method `{}`{}", row.method, did_you_mean(nearest(&row.method, ids())))
+        let ids = METHODS.iter().map(|method| method.id);
+        let meant = did_you_mean(nearest(&row.method, ids));
+        RowFlaw::NoSuchMethod { name: row.method.clone(), meant }
     })?;
     let mut set = BTreeMap::new();
     for option in row.options.split_whitespace() {
-        let (key, value) =
-            option.split_once('=').ok_or_else(|| format!("`{option}` is no KEY=VALUE"))?;
+        let no_value = || RowFlaw::NoValue { text: option.to_owned() };
+        let (key, value) = option.split_once('=').ok_or_else(no_value)?;
         if !(method.options)().iter().any(|known| known.key == key) {
-            return Err(format!("`{}` has no option `{key}`", method.id));
+            return Err(RowFlaw::NoSuchOption { method: method.id, key: key.to_owned() });
         }
         set.insert(key.to_owned(), value.to_owned());
     }
-    let mut session = TwinSession::preset(method, &set).map_err(|error| error.to_string())?;
+    let mut session = TwinSession::preset(method, &set)?;
     check_over(&row.target)?;
     session.over.clone_from(&row.target);
     session.has_steps = row.figure.contains(STEP);
     if session.has_steps {
         if !row.unit.is_empty() {
-            return Err(format!(
-                "`{}` is of a step, whose metrics have their units in their names: leave `unit` \
-                 empty",
-                row.figure
-            ));
+            return Err(RowFlaw::UnitOfStep { figure: row.figure.clone() });
         }
         return Ok(session);
     }
-    let metrics = session.metrics();
-    let Some(metric) = metrics.iter().find(|metric| metric.id == row.figure) else {
-        let meant = did_you_mean(nearest(&row.figure, metrics.iter().map(|it| &*it.id)));
-        return Err(format!("`{}` has no figure `{}`{meant}", method.id, row.figure));
+    let (metrics, figure) = (session.metrics(), row.figure.clone());
+    let Some(metric) = metrics.iter().find(|metric| metric.id == figure) else {
+        let meant = did_you_mean(nearest(&figure, metrics.iter().map(|it| &*it.id)));
+        return Err(RowFlaw::NoSuchFigure { method: method.id, figure, meant });
     };
     if metric.unit != row.unit {
-        return Err(format!(
-            "`{}` is in `{}`, not in `{}`: convert the value",
-            row.figure, metric.unit, row.unit
-        ));
+        let (right, given) = (metric.unit, row.unit.clone());
+        return Err(RowFlaw::OtherUnit { figure, right, given });
     }
     Ok(session)
 }
 
 /// That this can lie over an emulated drive.
-fn check_over(over: &str) -> Result<(), String> {
+fn check_over(over: &str) -> Result<(), RowFlaw> {
     if over.is_empty() {
         return Ok(());
     }
     let spec = TargetSpec::parse(&format!("{over}:sim:{}", BUILT_IN[0].name), None);
-    let spec = spec.map_err(|error| format!("target `{over}`: {error}"))?;
-    spec.emulated_drive().map(|_| ()).ok_or_else(|| {
-        format!("target `{over}` is nothing that lies over a drive, as `ext4` or `ext4,machine=s0`")
-    })
+    let over = || over.to_owned();
+    let spec = spec.map_err(|error| RowFlaw::Target { over: over(), error })?;
+    let drive = spec.emulated_drive().map(|_| ());
+    drive.ok_or_else(|| RowFlaw::NotOverDrive { over: over() })
 }
 
 /// What is wrong with a row that is none.

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use trimbench_core::slab::Slab;
 use trimbench_core::{
-    BlockCommand, BlockRequest, Blocks, Bytes, Completion, DriveDiscards, Errno, Instant, LbaRange,
-    Medium, Model, Operation, PolicyCounts, Support, Tag,
+    BlockCommand, BlockRequest, BlockSize, Blocks, Bytes, Completion, DriveDiscards, Errno,
+    Instant, LbaRange, Medium, Model, Operation, Support, Tag,
 };
 use trimbench_policy::{
-    AtOnce, Choice, ExtentCounts, Extents, Foreground, Options, TrimPolicy, Trimmer, TrimmerStep,
+    AtOnce, Choice, Extents, Foreground, Options, TrimPolicy, Trimmer, TrimmerStep,
 };
 
 use super::config::{PoolConfig, TrimManner};
@@ -174,17 +174,8 @@ impl<M: Model<Command = BlockCommand>> Drive<M> {
 
     /// What became of what was freed here.
     pub(crate) fn discards(&self) -> DriveDiscards {
-        let counters = self.trimmer.counters();
-        let counts =
-            |of: ExtentCounts| PolicyCounts { count: of.count, bytes: self.bytes(of.blocks) };
-        DriveDiscards {
-            freed: counts(counters.freed),
-            issued: counts(counters.issued),
-            deferred: counts(counters.deferred),
-            skipped: counts(counters.skipped),
-            invalidated: counts(counters.invalidated),
-            waiting: self.pending(),
-        }
+        let block_size = BlockSize::new(self.bytes(Blocks(1)));
+        self.trimmer.discards(block_size.expect("a sector is so many of the drive's blocks"))
     }
 
     pub(crate) fn parked_count(&self) -> u64 {

@@ -17,8 +17,8 @@ use trimbench_core::contract::ClassStatistics;
 use trimbench_core::units::narrow;
 use trimbench_core::{
     BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DeviceStatistics,
-    DirectoryId, DriveDiscards, FileCommand, FileId, Instant, Medium, Model, Rejected, Support,
-    Tag,
+    DirectoryId, DriveDiscards, FileCommand, FileId, Instant, Medium, Model, Rejected, Storage,
+    Support, Tag,
 };
 
 use super::config::PoolConfig;
@@ -259,9 +259,50 @@ fn add(sum: &mut ClassStatistics, one: ClassStatistics) {
     sum.time += one.time;
 }
 
-impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
+impl<M: Model<Command = BlockCommand>> Storage for Pool<M> {
     type Command = FileCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        let mut sum = DeviceStatistics {
+            outstanding: self.commands.outstanding(),
+            ..DeviceStatistics::default()
+        };
+        for drive in &self.drives {
+            let one = drive.device().statistics();
+            add(&mut sum.read, one.read);
+            add(&mut sum.write, one.write);
+            add(&mut sum.discard, one.discard);
+            add(&mut sum.flush, one.flush);
+        }
+        if self.capabilities.discard != Support::None {
+            let handed_in: u64 = self.drives.iter().map(|drive| drive.pending().0).sum();
+            sum.discard_pending = Some(Bytes(handed_in + self.space.to_trim() * FS_BLOCK.0));
+        }
+        sum
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn drive_discards(&self) -> Vec<DriveDiscards> {
+        self.drives.iter().map(Drive::discards).collect()
+    }
+
+    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
+        self.drives.iter_mut().for_each(|drive| drive.watch(watch));
+        Ok(())
+    }
+
+    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        let from = out.len();
+        self.drives.iter_mut().for_each(|drive| drive.take_ended(out));
+        out[from..].sort_by_key(|request| (request.completed, request.device));
+        self.drives.iter().for_each(|drive| drive.list_active(out));
+    }
+}
+
+impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
         files::validate(command)?;
         let slot = if let Some(file) = command.file() {
@@ -303,44 +344,5 @@ impl<M: Model<Command = BlockCommand>> Model for Pool<M> {
             }
         }
         self.commands.take_completions(out);
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        let mut sum = DeviceStatistics {
-            outstanding: self.commands.outstanding(),
-            ..DeviceStatistics::default()
-        };
-        for drive in &self.drives {
-            let one = drive.device().statistics();
-            add(&mut sum.read, one.read);
-            add(&mut sum.write, one.write);
-            add(&mut sum.discard, one.discard);
-            add(&mut sum.flush, one.flush);
-        }
-        if self.capabilities.discard != Support::None {
-            let handed_in: u64 = self.drives.iter().map(|drive| drive.pending().0).sum();
-            sum.discard_pending = Some(Bytes(handed_in + self.space.to_trim() * FS_BLOCK.0));
-        }
-        sum
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
-
-    fn drive_discards(&self) -> Vec<DriveDiscards> {
-        self.drives.iter().map(Drive::discards).collect()
-    }
-
-    fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
-        self.drives.iter_mut().for_each(|drive| drive.watch(watch));
-        Ok(())
-    }
-
-    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
-        let from = out.len();
-        self.drives.iter_mut().for_each(|drive| drive.take_ended(out));
-        out[from..].sort_by_key(|request| (request.completed, request.device));
-        self.drives.iter().for_each(|drive| drive.list_active(out));
     }
 }

@@ -25,7 +25,8 @@
 //! `xfs_discard_extents` in `fs/xfs/xfs_discard.c`; `btrfs_finish_extent_commit` in
 //! fs/btrfs/extent-tree.c.
 
-use trimbench_core::{BlockCommand, Instant, IssueDepth, Issuer, Model, Sender};
+use trimbench_core::{BlockCommand, Instant, Model};
+use trimbench_policy::{IssueDepth, Issuer, Sender};
 
 use crate::commands::Slot;
 use crate::kind::{FsKind, Phase};

@@ -9,7 +9,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trimbench_core::{BlockCommand, Bytes, Instant, Issuer, Model, Nanos, Sender};
+use trimbench_core::{BlockCommand, Bytes, Instant, Model, Nanos};
+use trimbench_policy::{Issuer, Sender};
 
 use crate::allocator::Allocator;
 use crate::commands::{Progress, Slot, Stage, Stop};

@@ -13,7 +13,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use trimbench_core::units::index;
-use trimbench_core::{BlockCommand, DirectoryId, Errno, FileId, Instant, Model, Sender};
+use trimbench_core::{BlockCommand, DirectoryId, Errno, FileId, Instant, Model};
+use trimbench_policy::Sender;
 
 use crate::allocator::Allocator;
 use crate::commands::{Progress, Slot, Stop, require};

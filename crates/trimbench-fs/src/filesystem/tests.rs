@@ -1,7 +1,7 @@
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::settings::Named as _;
 use trimbench_core::{
-    Issuer, Lba, Nanos, Operation as _, OperationKind, Payload, Stream, Target as _, Virtual,
+    Lba, Nanos, Operation as _, OperationKind, Payload, Stream, Target as _, Virtual,
 };
 
 use super::*;
@@ -9,6 +9,7 @@ use crate::config::{Allocation, CpuCosts};
 use crate::kind::{FsKind, Journaling};
 use recorder::Recorder;
 use trimbench_block::QueueConfig;
+use trimbench_policy::Issuer;
 
 mod commits;
 mod extent_tree;

@@ -1,7 +1,8 @@
 //! The state of a commit; `filesystem/commit.rs` takes it from phase to phase.
 
 use trimbench_core::units::index;
-use trimbench_core::{Errno, Instant, IssueDepth, Nanos};
+use trimbench_core::{Errno, Instant, Nanos};
+use trimbench_policy::IssueDepth;
 
 use super::{Allocation, Committed, Journal, Phase, Transaction, merged, merged_as_freed};
 use crate::commands::Slot;
@@ -73,10 +74,7 @@ impl Commit {
     /// The extents that it discards next.
     pub(crate) fn next_discards(&mut self, depth: IssueDepth) -> &[Extent] {
         let left = &self.transaction.freed[self.discarded..];
-        let count = match depth {
-            IssueDepth::Ranges(most) => left.len().min(index(most.into())),
-            IssueDepth::All => left.len(),
-        };
+        let count = depth.most().map_or(left.len(), |most| left.len().min(index(most.into())));
         self.discarded += count;
         &left[..count]
     }

@@ -343,6 +343,10 @@ fn a_purge_by_trim_cuts_no_unit_of_the_granularity() {
     assert_eq!(pieces(8, 3, 8), [(0, 3), (3, 8)]);
 }
 
+fn mounted() -> Rejected {
+    Rejected::Refused { reason: "it is mounted".to_owned() }
+}
+
 #[test]
 fn a_last_look_that_fails_refuses_this_and_everything_after() {
     type Touch = fn(&mut Image) -> String;
@@ -355,7 +359,7 @@ fn a_last_look_that_fails_refuses_this_and_everything_after() {
         |image| image.target.purge().unwrap_err().to_string(),
     ];
     for touch in touches {
-        let first_write: FirstWrite = Box::new(|| Err("it is mounted".to_owned()));
+        let first_write: FirstWrite = Box::new(|| Err(mounted()));
         let options = BlockOptions { first_write: Some(first_write), ..BlockOptions::default() };
         let mut image = image_with(options);
         image.file.write_all_at(b"precious", 0).unwrap();
@@ -410,7 +414,7 @@ impl Purger for Purging {
 fn a_last_look_that_fails_keeps_the_drive_from_purging_itself() {
     let purges = Rc::new(Cell::new(0));
     let purger: Option<Box<dyn Purger>> = Some(Box::new(Purging(Rc::clone(&purges))));
-    let first_write: Option<FirstWrite> = Some(Box::new(|| Err("it is mounted".to_owned())));
+    let first_write: Option<FirstWrite> = Some(Box::new(|| Err(mounted())));
     let options = BlockOptions { first_write, purger, ..BlockOptions::default() };
     let error = image_with(options).target.purge().unwrap_err().to_string();
     assert!(error.contains("it is mounted"), "{error}");

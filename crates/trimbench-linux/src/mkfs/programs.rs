@@ -127,21 +127,35 @@ pub(super) fn mount(
     };
     run("mount", all).map_err(|complaint| {
         let advice = format!("are the mount options right? (`{options}`; mounting takes root)");
-        failed("mount", complaint, Some(advice))
+        failed("mount", complaint.to_string(), Some(advice))
     })
+}
+
+/// Why a program did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+enum ProgramFailure {
+    #[error("there is no `{name}`")]
+    Missing { name: String },
+    #[error("{}", reason(.0))]
+    NotRun(#[from] io::Error),
+    /// With what it said of that.
+    #[error("{complaint}")]
+    Failed { complaint: String },
 }
 
 /// Runs a program to its end; what it complained of if it failed. A terminal's Ctrl-C does not
 /// reach it: half a filesystem is no use, and the end is decided here.
-fn run(name: &str, arguments: impl FnOnce(&mut Command)) -> Result<(), String> {
-    let mut command = program(name).ok_or_else(|| format!("there is no `{name}`"))?;
+fn run(name: &str, arguments: impl FnOnce(&mut Command)) -> Result<(), ProgramFailure> {
+    let missing = || ProgramFailure::Missing { name: name.to_owned() };
+    let mut command = program(name).ok_or_else(missing)?;
     arguments(command.process_group(0));
-    let output = command.output().map_err(|error| reason(&error))?;
+    let output = command.output()?;
     if output.status.success() {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     // What follows is how to use the program.
     let complaint = text.lines().map(str::trim).find(|line| !line.is_empty());
-    Err(complaint.map_or_else(|| output.status.to_string(), str::to_owned))
+    let complaint = complaint.map_or_else(|| output.status.to_string(), str::to_owned);
+    Err(ProgramFailure::Failed { complaint })
 }

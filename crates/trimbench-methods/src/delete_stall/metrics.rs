@@ -1,8 +1,9 @@
 //! The metrics of the method.
 
 use Direction::{Higher, Lower, Neither};
+use MetricAxis::{After, Beside, Chunk, Size, View};
 use trimbench_core::Bytes;
-use trimbench_results::{Direction, Metric, Quantile, Role};
+use trimbench_results::{Coordinates, Direction, Metric, MetricAxis, Quantile, Role};
 
 use super::options::DeleteStall;
 use super::steps::StallTrialStep;
@@ -82,7 +83,9 @@ pub(super) const READS_AT_REST: Metric = Metric::new(
 pub(super) fn of_largest(method: &DeleteStall, size: Bytes) -> Vec<(Metric, OfTrial)> {
     let of_load = if method.readers > 0 { &LARGEST_CLOSED[..] } else { &LARGEST_OPEN[..] };
     let make = |&(id, what, unit, direction, value): &OfLargest| {
-        (Metric::member(id, format!("{what}, {size} deleted"), unit, direction), value)
+        let place = Coordinates::of_measure(id, what);
+        let place = place.called(Size, size.to_string(), format!("{size} deleted"));
+        (Metric::placed(id, place, unit, direction), value)
     };
     LARGEST.iter().chain(of_load).map(make).collect()
 }
@@ -90,19 +93,24 @@ pub(super) fn of_largest(method: &DeleteStall, size: Bytes) -> Vec<(Metric, OfTr
 /// Response times in two views, per access and weighted by the time spent, after a deletion or a
 /// placebo.
 pub(super) fn response(quantile: Quantile, weighted: bool, placebo: bool) -> Metric {
-    let (view, of) = if weighted {
-        ("weighted", "of the time in accesses")
+    let (id, of, (view, per)) = if weighted {
+        ("weighted", "of the time in accesses", ("time", "by time spent"))
     } else {
-        ("response", "of accesses")
+        ("response", "of accesses", ("accesses", "per access"))
     };
     let (suffix, after) = if placebo { ("-placebo", "placebo") } else { ("", "deletion") };
     let title = format!("response time after a {after}, {quantile} {of}");
+    let place = Coordinates::of_measure("response", "response time")
+        .called(After, after, format!("after a {after}"))
+        .at(MetricAxis::Quantile, quantile.to_string())
+        .called(View, view, per);
     let role = match (quantile, weighted, placebo) {
         (Quantile::P99_9, false, false) => Some(Role::TailAfterDeletion),
         (Quantile::P99_9, false, true) => Some(Role::TailAfterPlacebo),
         _ => None,
     };
-    Metric { role, ..Metric::member(format!("{view}-{quantile}{suffix}"), title, "ms", Lower) }
+    let metric = Metric::member(format!("{id}-{quantile}{suffix}"), title, "ms", Lower);
+    Metric { role, ..metric }.at(place)
 }
 
 pub(super) const HIGHEST_RATE: Metric = Metric::new(
@@ -115,24 +123,31 @@ pub(super) const HIGHEST_RATE: Metric = Metric::new(
 pub(super) const HIGHEST_RATE_CHUNK: Metric =
     Metric::new("highest-deletion-rate-chunk", "chunk of that rate", "MiB", Neither)
         .of_role(Role::DeletionRateChunk);
-pub(super) const HIGHEST_RATE_RESPONSE: Metric = Metric::new(
-    "highest-deletion-rate-response",
-    "response time of the load at that rate, p99.9",
-    "ms",
-    Lower,
-)
-.of_role(Role::DeletionRateResponse);
-pub(super) const LOAD_ALONE: Metric = Metric::new(
-    "deletion-rate-load-alone",
-    "response time of the load without deletions, p99.9",
-    "ms",
-    Lower,
-);
+
+/// The p99.9 of the load at the highest rate.
+pub(super) fn response_at_highest_rate() -> Metric {
+    let beside = ("highest-deletion-rate", "at that rate");
+    response_of_load("highest-deletion-rate-response", beside).of_role(Role::DeletionRateResponse)
+}
+
+/// The same without deletions.
+pub(super) fn response_of_load_alone() -> Metric {
+    response_of_load("deletion-rate-load-alone", ("nothing", "without deletions"))
+}
+
+fn response_of_load(id: &'static str, (beside, how): (&str, &str)) -> Metric {
+    let place = Coordinates::of_measure("load-response", "response time of the load")
+        .called(Beside, beside, how)
+        .at(MetricAxis::Quantile, Quantile::P99_9.to_string());
+    Metric::placed(id, place, "ms", Lower)
+}
 
 /// The highest rate in chunks of this size.
 pub(super) fn rate_in_chunks(chunk: Bytes) -> Metric {
-    let title = format!("highest rate of deletion within the limit, in chunks of {chunk}");
-    Metric::member(format!("deletion-rate-in-chunks-of-{chunk}"), title, "MB/s", Higher)
+    let rate = "highest rate of deletion within the limit";
+    let place = Coordinates::of_measure("deletion-rate", rate);
+    let place = place.called(Chunk, chunk.to_string(), format!("in chunks of {chunk}"));
+    Metric::placed(format!("deletion-rate-in-chunks-of-{chunk}"), place, "MB/s", Higher)
 }
 
 /// All of them.
@@ -152,7 +167,8 @@ pub(super) fn metrics(method: &DeleteStall) -> Vec<Metric> {
         }
     }
     if method.p999_limit.is_some() {
-        metrics.extend([HIGHEST_RATE, HIGHEST_RATE_CHUNK, HIGHEST_RATE_RESPONSE, LOAD_ALONE]);
+        metrics.extend([HIGHEST_RATE, HIGHEST_RATE_CHUNK]);
+        metrics.extend([response_at_highest_rate(), response_of_load_alone()]);
         metrics.extend(method.rate_chunks.iter().map(|chunk| rate_in_chunks(*chunk)));
     }
     metrics

@@ -4,10 +4,11 @@ use trimbench_core::settings::{
     SettingError, ValueKind, Values, ascending, default_to, list, mapped, named, or_word, presets,
     within, yes_no,
 };
-use trimbench_core::{Bytes, DrainRule, IssueDepth, Issuer, Nanos, Ppm, named_enum, settings};
+use trimbench_core::{Bytes, DrainRule, Nanos, Ppm, named_enum, settings};
 
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
-use trimbench_engine::{Arrivals, DiscardWaits, IssuePace, Spacing};
+use trimbench_engine::{Arrivals, DiscardWaits, IssuePace, LimitedTail, Spacing};
+use trimbench_policy::{IssueDepth, Issuer};
 
 /// The analysis grows with the cube of the deletions: with five sizes this takes some seconds.
 const REPETITIONS_MAX: u32 = 40;
@@ -165,7 +166,8 @@ impl DeleteStall {
     /// How a deletion on a device sends its ranges.
     pub(super) fn pace(&self) -> IssuePace {
         let rule = self.issuer.rule();
-        IssuePace { depth: self.discard_depth.unwrap_or(rule.depth), pause: rule.pause }
+        let depth = self.discard_depth.unwrap_or(rule.depth).most();
+        IssuePace { depth, pause: rule.pause }
     }
 
     /// Bytes that the target must hold: the load's area and the largest file.
@@ -209,7 +211,7 @@ impl DeleteStall {
     }
 
     pub(super) fn shortest_try(&self) -> Nanos {
-        self.gap.times(super::rate::accesses_meant())
+        self.gap.times(LimitedTail::accesses_meant())
     }
 
     /// Bytes that the load writes.

@@ -1,7 +1,7 @@
 //! Tables of the method's steps.
 
 use trimbench_core::Bytes;
-use trimbench_engine::{LiveFigures, StepKinds};
+use trimbench_engine::{LiveFigures, StepKinds, TailStep};
 use trimbench_results::{
     DeletionDiscardsStep, DeletionStep, LatencyHistogram, Series, Step, StepTable as _, steps,
 };
@@ -12,7 +12,7 @@ steps! {
     pub struct StallTrialStep {
         /// what reports draw
         part deletion: DeletionStep;
-        /// bytes of the file that was written before, by a placebo too
+        /// size of the pair: bytes of the file that was written before, by a placebo too
         set label_bytes: Bytes;
         /// extents of that file, where the filesystem tells
         set extents: Option<u64>;
@@ -45,8 +45,8 @@ steps! {
         measured load_response_s_sum: f64;
         /// requests of the load
         measured load_count: u64;
-        /// time in which a request of the load was overdue: the union of their spans from intended
-        /// start to completion
+        /// length of the union of the spans, from intended start to completion, of the load's
+        /// requests that took longer than `overdue-after`
         measured overdue_s: f64;
         /// from the deletion to the end of the last overdue request; 0 if there was none
         measured drained_s: f64;
@@ -73,7 +73,7 @@ steps! {
     /// Curves from the start of the load to the end of the window.
     #[derive(Clone, Debug, Default)]
     pub struct StallCurvesStep {
-        /// what was discarded since the start of the load
+        /// MiB discarded since the start of the load, against time
         series discarded: Option<Series> = "discarded-mib";
         /// reads of a closed loop that ended in each slice, a second
         series reads: Option<Series> = "reads-per-second";
@@ -82,10 +82,10 @@ steps! {
     /// What a trial came to against the placebos of its size.
     #[derive(Clone, Copy, Debug)]
     pub struct StallFoundStep {
-        /// S: sum over the probe's requests of (latency - their mean beside placebos)
+        /// S: sum over the probe's requests of (latency - their mean beside placebos of this size)
         measured stutter_s: f64;
-        /// A: sum over the open-loop load's requests of (response time - their mean beside
-        /// placebos)
+        /// A: sum over the open-loop load's requests of (response time - their mean beside placebos
+        /// of this size), in request-seconds
         measured delay_request_s: Option<f64>;
         /// T_eq: sqrt(2 max(A, 0) / r), r the rate of the load
         measured equivalent_stop_s: Option<f64>;
@@ -99,23 +99,15 @@ steps! {
         /// only with `readers`: time in slices of the window with less than half of the reads at
         /// rest
         measured slow_s: f64;
-        /// reads a second in that time
+        /// reads a second in `slow_s`
         measured slow_reads_per_s: Option<f64>;
     }
 
     /// The load of the search, alone or beside deletions.
     #[derive(Clone, Debug)]
     pub(super) struct RateTryStep {
-        /// the limit of the load's p99.9
-        set limit_s: f64;
-        /// accesses of the load that were to start while chunks were being deleted
-        measured load_count: u64;
-        /// accesses above the limit, those included that follow until the discards are over
-        measured exceeding_count: u64;
-        /// the slowest accesses of each block of time
-        series slowest: Option<Series> = "slowest-accesses";
-        /// how many accesses each block had
-        series accesses: Option<Series> = "block-accesses";
+        /// the load
+        part tail: TailStep;
         /// absent of the load alone
         part deletion: Option<RateDeletionStep>;
     }

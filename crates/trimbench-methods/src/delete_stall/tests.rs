@@ -350,7 +350,8 @@ fn a_device_extent_is_discarded_whole_range_after_range() {
     // A flush, then ranges of 4 MiB one after the other, each in pieces that the device takes.
     assert_eq!(turns, [vec![], vec![(1, 3), (4, 1)], vec![(5, 3)], vec![]]);
     assert_eq!(sent_in_turn(&method, limit, Bytes(0)), [vec![], vec![]], "a placebo");
-    let of_any_length = DeleteStall { chunk: None, issuer: trimbench_core::Issuer::Xfs, ..method };
+    let of_any_length =
+        DeleteStall { chunk: None, issuer: trimbench_policy::Issuer::Xfs, ..method };
     assert_eq!(sent_in_turn(&of_any_length, limit, Bytes(0)), [vec![], vec![]], "a placebo");
 }
 

@@ -1,6 +1,6 @@
 //! What became of freed space on each drive within a phase: the counters that \[S3\] asks for.
 
-use trimbench_core::{Bytes, DriveDiscards, PolicyCounts};
+use trimbench_core::{Bytes, DiscardCounts, DriveDiscards};
 use trimbench_results::Series;
 
 use super::steps::{StormCounterStep, StormDiscardsStep};
@@ -14,7 +14,7 @@ pub(super) fn rises(before: &[DriveDiscards], now: &[DriveDiscards]) -> Option<S
     if now.is_empty() {
         return None;
     }
-    let rise = |of: fn(&DriveDiscards) -> PolicyCounts| {
+    let rise = |of: fn(&DriveDiscards) -> DiscardCounts| {
         let pairs = || now.iter().zip(before).map(|(now, before)| (of(now), of(before)));
         let counts: Vec<u64> = pairs().map(|(now, before)| now.count - before.count).collect();
         let bytes: Vec<u64> = pairs().map(|(now, before)| now.bytes.0 - before.bytes.0).collect();

@@ -2,7 +2,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{
     BlockRequest, Capabilities, Clock, Completion, DeviceStatistics, DrainRule, Errno, FileCommand,
     FileId, ForceDiscards, Instant, Interrupt, Model, Nanos, OperationKind, Rejected, Status,
-    Support, Tag, Virtual,
+    Storage, Support, Tag, Virtual,
 };
 
 use super::*;
@@ -67,9 +67,27 @@ impl Toy {
     }
 }
 
-impl Model for Toy {
+impl Storage for Toy {
     type Command = FileCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        self.statistics
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn watch_requests(&mut self, _: bool) -> Result<(), Rejected> {
+        if self.sees { Ok(()) } else { Err(Rejected::Unsupported { operation: "it" }) }
+    }
+
+    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
+        out.append(&mut self.requests);
+    }
+}
+
+impl Model for Toy {
     fn submit(&mut self, now: Instant, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
         self.log.push(command);
         let span = match command {
@@ -119,22 +137,6 @@ impl Model for Toy {
         }
         let done = self.requests.iter().filter(|request| request.completed <= now).count();
         self.statistics.write.completed = done as u64;
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        self.statistics
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
-
-    fn watch_requests(&mut self, _: bool) -> Result<(), Rejected> {
-        if self.sees { Ok(()) } else { Err(Rejected::Unsupported { operation: "it" }) }
-    }
-
-    fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
-        out.append(&mut self.requests);
     }
 }
 
@@ -237,23 +239,11 @@ fn a_target_that_hides_its_requests_is_measured_and_not_located() {
 /// The same, seen through a tracer that lost events.
 struct Lossy(Virtual<Toy>);
 
-impl Target for Lossy {
+impl Storage for Lossy {
     type Command = FileCommand;
 
     fn capabilities(&self) -> &Capabilities {
         self.0.capabilities()
-    }
-
-    fn now(&self) -> Instant {
-        self.0.now()
-    }
-
-    fn submit(&mut self, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
-        self.0.submit(tag, command)
-    }
-
-    fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
-        self.0.reap(deadline, out);
     }
 
     fn statistics(&self) -> DeviceStatistics {
@@ -266,6 +256,20 @@ impl Target for Lossy {
 
     fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
         self.0.take_requests(out);
+    }
+}
+
+impl Target for Lossy {
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn submit(&mut self, tag: Tag, command: FileCommand) -> Result<(), Rejected> {
+        self.0.submit(tag, command)
+    }
+
+    fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
+        self.0.reap(deadline, out);
     }
 
     fn requests_lost(&self) -> u64 {
@@ -314,7 +318,7 @@ fn it_fits_directories_with_room_only() {
     let capabilities = Toy::new().capabilities;
     assert_eq!(method(&[]).fits(&capabilities), Ok(()));
     let large = method(&[("file-size", "1GiB")]);
-    assert!(large.fits(&capabilities).unwrap_err().contains("grow to 2GiB"));
+    assert!(large.fits(&capabilities).unwrap_err().to_string().contains("grow to 2GiB"));
     assert_eq!(method(&[]).space(), Bytes::mib(66));
     assert_eq!(method(&[]).demand(Bytes(0), ASSUMED_RATE).written, Bytes::mib(4 * 66));
     for (key, value) in [("writers", "0"), ("piece", "1KiB"), ("rewrite", "yes")] {

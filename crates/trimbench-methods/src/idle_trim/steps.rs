@@ -12,13 +12,13 @@ steps! {
         set span_bytes: Bytes;
         /// absent where TRIM is the only purge: nothing then counts as never written
         part never_written: Option<TimedTrimStep> = "never_written_";
-        /// GB discarded against time, in the span that was never written
+        /// GB discarded against time, in the span that was never written; some 200 points
         series trimmed_never_written: Option<Series> = "trimmed-never-written";
     }
 
     /// A repetition: a TRIM of the empty span, and the same of the full span.
     #[derive(Clone, Debug, Default)]
-    pub(super) struct IdleRoundStep {
+    pub struct IdleRoundStep {
         /// bytes from the start of the device that are filled and discarded
         set span_bytes: Bytes;
         /// bytes of the device; older records lack it
@@ -33,24 +33,24 @@ steps! {
         part empty: TimedTrimStep = "empty_";
         /// the TRIM of the full span
         part full: TimedTrimStep = "full_";
-        /// GB discarded against time, in the empty span
+        /// GB discarded against time, in the empty span; some 200 points
         series trimmed_empty: Option<Series> = "trimmed-empty";
-        /// GB discarded against time, in the full span
+        /// GB discarded against time, in the full span; some 200 points
         series trimmed_full: Option<Series> = "trimmed-full";
     }
 
     /// A timed TRIM of the span, in the state that its prefix names.
     #[derive(Clone, Copy, Debug, Default)]
-    pub(super) struct TimedTrimStep {
-        /// from its beginning to the end of its last discard
+    pub struct TimedTrimStep {
+        /// the timed TRIM of the span, first submission to last completion
         measured trim_s: f64 = "s";
-        /// the longest of its discards
+        /// longest single discard of that TRIM
         measured command_s_max: f64;
-        /// discards that were issued
+        /// discards of that TRIM, as issued
         measured commands_issued: u64;
-        /// discards that the device counted
+        /// discards of that TRIM, as counted by the device
         measured commands_completed: u64;
-        /// bytes discarded that the device counted
+        /// bytes of that TRIM, as counted by the device
         measured bytes_completed: Bytes;
     }
 }

@@ -126,7 +126,7 @@ fn a_part_of_the_drive_says_so_and_touches_nothing_else() {
     close(figure(&found.figures, "idle-trim").value, (0.262_144 - 0.026_214_4) / GIB);
     let end = device.model().discards.iter().map(|range| range.end().0 * 512).max();
     assert_eq!(end, Some(Bytes::mib(100).0));
-    let written = trimbench_core::Target::statistics(&device).write.bytes;
+    let written = trimbench_core::Storage::statistics(&device).write.bytes;
     assert_eq!(written, method.demand(Bytes::gib(1), ASSUMED_RATE).written);
     assert_eq!(written, Bytes(3 * Bytes::mib(100).0), "twice in one go, once in chunks");
 }

@@ -2,7 +2,7 @@
 
 use Direction::{Lower, Neither};
 use TableSource::{Deletion, Wear};
-use trimbench_results::{Direction, Metric, Quantile, Role, Step, StepOf};
+use trimbench_results::{Coordinates, Direction, Metric, MetricAxis, Quantile, Role, Step, StepOf};
 
 use super::options::Kernels;
 use super::steps::{KernelsDeletionStep, KernelsWearStep};
@@ -66,7 +66,9 @@ impl TableColumn {
             "amplification" => Some(Role::SystemWear { system: named }),
             _ => None,
         };
-        Metric { role, ..Metric::member(self.id(system.id()), title, self.unit, self.direction) }
+        let metric = Metric::member(self.id(system.id()), title, self.unit, self.direction);
+        let place = Coordinates::of_measure(self.key, self.title);
+        Metric { role, ..metric }.at(place.at(MetricAxis::System, system.id()))
     }
 
     /// Its value, and the step that has it.

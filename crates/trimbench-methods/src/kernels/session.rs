@@ -161,5 +161,5 @@ pub(super) const TRIM: [FileCommand; 2] = [FileCommand::SyncFilesystem, FileComm
 /// What the filesystem's maker knows of it.
 pub(super) fn account(provisioner: &mut dyn Provisioner) -> Result<Account, MethodError> {
     let found = provisioner.account();
-    found.ok_or_else(|| MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
+    found.ok_or_else(|| MethodError::Unfit { reason: NEEDS_A_MODEL.into() })
 }

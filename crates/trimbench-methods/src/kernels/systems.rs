@@ -1,8 +1,9 @@
 //! The systems that are compared: the rows of the table.
 
+use trimbench_core::DiscardMode;
 use trimbench_core::nearest::{did_you_mean, nearest};
-use trimbench_core::settings::Named as _;
-use trimbench_core::{DiscardMode, Issuer, Sender};
+use trimbench_core::settings::{Named as _, ValueProblem};
+use trimbench_policy::{Issuer, Sender};
 
 /// A filesystem of some era and how it discards, or one that does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl ComparedSystem {
 
     /// How its filesystem is made and mounted. Without discards it is the target's own.
     pub(super) fn discard(self) -> DiscardMode {
-        self.issuer.map_or(DiscardMode::Off, DiscardMode::As)
+        self.issuer.map_or(DiscardMode::Off, |issuer| DiscardMode::As(issuer.id()))
     }
 
     /// Whether its discards were compared with a running kernel's.
@@ -85,7 +86,7 @@ pub(super) fn names() -> String {
 }
 
 /// Names of systems, or `all`, in the order of the table.
-pub(super) fn read_systems(text: &str) -> Result<Vec<ComparedSystem>, String> {
+pub(super) fn read_systems(text: &str) -> Result<Vec<ComparedSystem>, ValueProblem> {
     let all = ComparedSystem::all();
     let named: Vec<&str> = match text.trim() {
         "all" => return Ok(all),
@@ -94,10 +95,11 @@ pub(super) fn read_systems(text: &str) -> Result<Vec<ComparedSystem>, String> {
     for (at, name) in named.iter().enumerate() {
         if !all.iter().any(|system| system.id() == *name) {
             let meant = did_you_mean(nearest(name, all.iter().map(|system| system.id())));
-            return Err(format!("there is no system `{name}`{meant}; there are {}", names()));
+            let problem = format!("there is no system `{name}`{meant}; there are {}", names());
+            return Err(ValueProblem(problem));
         }
         if named[..at].contains(name) {
-            return Err(format!("`{name}` is named twice"));
+            return Err(ValueProblem(format!("`{name}` is named twice")));
         }
     }
     Ok(all.into_iter().filter(|system| named.contains(&system.id())).collect())

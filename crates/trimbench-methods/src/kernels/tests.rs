@@ -307,13 +307,13 @@ fn only_a_modelled_filesystem_that_discards_fits() {
     assert_eq!(lab.fits(&good), Ok(()));
     let real = Capabilities { clock: Clock::Wall, ..good.clone() };
     for other in [&device, &real] {
-        assert!(lab.fits(other).unwrap_err().contains("name `ext4:sim:NAME`"));
+        assert!(lab.fits(other).unwrap_err().to_string().contains("name `ext4:sim:NAME`"));
     }
     let without = Capabilities { discard: Support::None, ..good.clone() };
-    assert!(lab.fits(&without).unwrap_err().contains("takes no discards"));
+    assert!(lab.fits(&without).unwrap_err().to_string().contains("takes no discards"));
     let available = Bytes::mib(100) - Bytes(1);
     let medium = Medium::Directory { available, fs_block: Bytes(4_096) };
-    let small = lab.fits(&Capabilities { medium, ..good }).unwrap_err();
+    let small = lab.fits(&Capabilities { medium, ..good }).unwrap_err().to_string();
     assert!(small.contains("it needs 100MiB"), "{small}");
 }
 

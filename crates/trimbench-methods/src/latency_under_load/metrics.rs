@@ -1,7 +1,8 @@
 //! The metrics of the method.
 
 use Direction::{Higher, Lower, Neither};
-use trimbench_results::{Direction, Metric, Quantile};
+use MetricAxis::{Beside, Rate};
+use trimbench_results::{Coordinates, Direction, Metric, MetricAxis, Quantile};
 
 use super::options::{LatencyUnderLoad, OfferedRate};
 use super::watch::Class;
@@ -27,58 +28,63 @@ impl RatePoint {
         format!("confirm-{}{}", self.rate.id(), suffix(self.trim_rate))
     }
 
-    fn metric(self, what: &str, title: &str, unit: &'static str, direction: Direction) -> Metric {
-        let Self { rate, trim_rate } = self;
-        let id = format!("at-{}-{what}{}", rate.id(), suffix(trim_rate));
-        Metric::member(id, title.to_owned(), unit, direction)
+    fn id_of(self, what: &str) -> String {
+        format!("at-{}-{what}{}", self.rate.id(), suffix(self.trim_rate))
     }
 
-    /// What it is called: `reads at 50 % of sustained`.
-    fn title(self, what: &str) -> String {
-        format!("{what} at {}{}", self.rate.words(), beside(self.trim_rate))
+    /// `reads at 50 % of sustained`.
+    fn place(self, measure: &str, words: &str) -> Coordinates {
+        let place = Coordinates::of_measure(measure, words);
+        let at = format!("at {}", self.rate.words());
+        beside(place.called(Rate, self.rate.id(), at), self.trim_rate)
     }
 
     /// Reads and writes that were served.
     pub(super) fn achieved(self) -> Metric {
-        self.metric("achieved", &self.title("reads and writes a second"), "IOPS", Neither)
+        let place = self.place("achieved", "reads and writes a second");
+        Metric::placed(self.id_of("achieved"), place, "IOPS", Neither)
     }
 
     /// A percentile of response times.
     pub(super) fn percentile(self, class: Class, quantile: Quantile) -> Metric {
-        // The percentile last: tables make columns of it.
-        let title = format!("{}, {quantile}", self.title(class.plural()));
-        self.metric(&format!("{}-{quantile}", class.id()), &title, "ms", Lower)
+        let place = self.place(class.id(), class.plural());
+        let place = place.at(MetricAxis::Quantile, quantile.to_string());
+        Metric::placed(self.id_of(&format!("{}-{quantile}", class.id())), place, "ms", Lower)
     }
 
     /// The mean response time: unlike a percentile it never jumps with the rate.
     pub(super) fn mean(self, class: Class) -> Metric {
-        let title = format!("{}, mean", self.title(class.plural()));
-        self.metric(&format!("{}-mean", class.id()), &title, "ms", Lower)
+        let title = format!("{}, mean", self.place(class.id(), class.plural()).phrase());
+        let mean = format!("{}-mean", class.id());
+        let place = self.place(&mean, &format!("mean of the {}", class.plural()));
+        Metric::member(self.id_of(&mean), title, "ms", Lower).at(place)
     }
 
     /// The longest response time.
     pub(super) fn longest(self, class: Class) -> Metric {
-        let title = format!("longest of the {}", self.title(class.plural()));
-        self.metric(&format!("{}-max", class.id()), &title, "ms", Lower)
+        let longest = format!("{}-max", class.id());
+        let place = self.place(&longest, &format!("longest of the {}", class.plural()));
+        Metric::placed(self.id_of(&longest), place, "ms", Lower)
     }
 }
 
 /// The highest rate that keeps a response time.
 pub(super) fn rate_kept(method: &LatencyUnderLoad, trim_rate: u64) -> Metric {
-    let title = format!(
-        "highest rate tried whose reads and writes keep a p99 of {}{}",
-        method.keep,
-        beside(trim_rate)
-    );
-    Metric::member(format!("rate-kept{}", suffix(trim_rate)), title, "IOPS", Higher).headline()
+    let kept = format!("highest rate tried whose reads and writes keep a p99 of {}", method.keep);
+    let place = beside(Coordinates::of_measure("rate-kept", kept), trim_rate);
+    Metric::placed(format!("rate-kept{}", suffix(trim_rate)), place, "IOPS", Higher).headline()
 }
 
 fn suffix(trim_rate: u64) -> String {
     if trim_rate == 0 { String::new() } else { format!("-trim-{trim_rate}") }
 }
 
-fn beside(trim_rate: u64) -> String {
-    if trim_rate == 0 { String::new() } else { format!(" beside {trim_rate} TRIMs a second") }
+fn beside(place: Coordinates, trim_rate: u64) -> Coordinates {
+    let words = match trim_rate {
+        0 => String::new(),
+        _ => format!("beside {trim_rate} TRIMs a second"),
+    };
+    place.called(Beside, trim_rate.to_string(), words)
 }
 
 /// Every rate with every TRIM rate, curve by curve.

@@ -1,7 +1,8 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    SettingError, Values, ascending, default_to, list, or_word, parsed, presets, within,
+    SettingError, ValueProblem, Values, ascending, default_to, list, or_word, parsed, presets,
+    within,
 };
 use trimbench_core::units::{index, rounded};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
@@ -53,13 +54,13 @@ impl OfferedRate {
     }
 }
 
-fn read_rate(text: &str) -> Result<OfferedRate, String> {
+fn read_rate(text: &str) -> Result<OfferedRate, ValueProblem> {
     let text = text.trim();
     let wrong = || {
-        format!(
+        ValueProblem(format!(
             "`{text}` is neither a share of what the drive sustains in whole percent, 1% to \
              {PERCENT_MAX}%, nor a rate of 1 to {PER_SECOND_MAX} accesses a second"
-        )
+        ))
     };
     if text.ends_with('%') {
         let share = text.parse::<Ppm>().map_err(|_| wrong())?;

@@ -13,8 +13,8 @@ use super::watch::{Class, Limited, SeenRate, TrimStream};
 use trimbench_engine::settings::whole;
 use trimbench_engine::{
     ASSUMED_RATE, Arrivals, Criterion, Demand, DeviceArea, DeviceRunner, Load, LoadLength,
-    Method as _, MethodError, MethodSession, OpenLoop, PhaseRunner, Planned, RandomAccess,
-    RateCurve, Several,
+    Method as _, MethodError, MethodSession, Misfit, OpenLoop, PhaseRunner, Planned, RandomAccess,
+    RateCurve, RateLength, Several, first_confirmed,
 };
 
 /// The step that says what the drive sustains.
@@ -29,15 +29,6 @@ const BEYOND: f64 = 1.2;
 const BACKLOG: f64 = 0.1;
 /// But not with fewer than this, and always with more than that: each takes memory.
 const OUTSTANDING: (u64, u64) = (1_000, 1_000_000);
-
-/// For how long a rate counts.
-#[derive(Clone, Copy, Debug)]
-enum RateLength {
-    /// As each is tried.
-    Tried,
-    /// As one is confirmed that is good.
-    Confirmed,
-}
 
 /// A device under the method.
 struct Loaded<'a, 's> {
@@ -118,7 +109,7 @@ impl Loaded<'_, '_> {
                     count(rounded(lowest)),
                     count(rounded(known))
                 );
-                return Err(MethodError::Unfit { reason });
+                return Err(MethodError::Unfit { reason: Misfit(reason) });
             }
             for rate in rates {
                 let point = RatePoint { rate, trim_rate };
@@ -151,15 +142,13 @@ impl Loaded<'_, '_> {
             of_curve.filter_map(|point| Some((point, rate(point.id())?))).collect();
         rates.sort_by(|a, b| a.1.offered_per_s.total_cmp(&b.1.offered_per_s));
         let good = rates.iter().take_while(|(_, rate)| is_good(self.method, rate)).count();
-        let confirmed = |point: &RatePoint| rate(point.confirmation());
-        let mut downwards = rates[..good]
-            .iter()
-            .rev()
-            .filter(|(_, rate)| is_steady(self.method, rate))
-            .map(|it| it.0);
-        downwards
-            .find(|point| confirmed(point).is_none_or(|rate| is_steady(self.method, &rate)))
-            .filter(|point| !self.phases.session.is_done(&point.confirmation()))
+        let is_steady = |rate: &OfferedRateStep| is_steady(self.method, rate);
+        let steady = rates[..good].iter().rev().filter(|(_, rate)| is_steady(rate));
+        first_confirmed(steady.map(|it| it.0), |point: RatePoint| {
+            let confirmed = self.phases.session.step(&point.confirmation()).ok_or(point)?;
+            Ok(confirmed.read().is_ok_and(|rate| is_steady(&rate)))
+        })
+        .err()
     }
 
     /// Whether a resume has nothing left to measure.

@@ -1,14 +1,16 @@
 //! The trade of each trim policy: latency of the foreground against write amplification later.
 
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries, LabelledSession};
-use trimbench_results::{Session, Verdict};
+use trimbench_results::{Figure, MetricAxis, Session, Verdict};
 
 #[cfg(test)]
 mod tests;
 
-const LATENCY: &str = "p99.9-under-";
+/// Columns of the method's tables; those of the tail with their names.
+const LATENCY: &str = "p99.9";
+const AMPLIFICATION: &str = "amplification";
 const TAIL: [(&str, &str); 4] =
-    [("p50-under-", "p50"), ("p99-under-", "p99"), (LATENCY, "p99.9"), ("max-under-", "longest")];
+    [("p50", "p50"), ("p99", "p99"), (LATENCY, "p99.9"), ("max", "longest")];
 
 pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
     sessions.iter().flat_map(|session| [pareto(session), latencies(session)]).collect()
@@ -16,7 +18,15 @@ pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
 
 /// The policies of a session, in the order of its figures.
 fn policies(session: &Session) -> Vec<&str> {
-    session.figures.iter().filter_map(|figure| figure.id.strip_prefix(LATENCY)).collect()
+    let is_latency =
+        |figure: &&Figure| figure.coordinates.key(MetricAxis::Measure) == Some(LATENCY);
+    let latencies = session.figures.iter().filter(is_latency);
+    latencies.filter_map(|figure| figure.coordinates.key(MetricAxis::Policy)).collect()
+}
+
+/// The figure of a column under a policy.
+fn figure<'a>(session: &'a Session, column: &str, policy: &str) -> Option<&'a Figure> {
+    session.figure_at(&[(MetricAxis::Measure, column), (MetricAxis::Policy, policy)])
 }
 
 /// A point for each policy; those that no other beats in both are joined.
@@ -35,8 +45,8 @@ fn pareto(session: &LabelledSession<'_>) -> Chart {
     let mut points: Vec<(f64, f64, &str, bool)> = policies(session)
         .into_iter()
         .filter_map(|policy| {
-            let latency = session.figure(&format!("{LATENCY}{policy}"))?;
-            let amplification = session.value(&format!("amplification-under-{policy}"))?;
+            let latency = figure(session, LATENCY, policy)?;
+            let amplification = figure(session, AMPLIFICATION, policy)?.value;
             // The verdict says `front` or `to choose`.
             let front = latency.verdict.is_some();
             (latency.value > 0.0).then_some((latency.value, amplification, policy, front))
@@ -44,8 +54,8 @@ fn pareto(session: &LabelledSession<'_>) -> Chart {
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let chosen = |policy: &str| {
-        let figure = session.figure(&format!("{LATENCY}{policy}"));
-        figure.is_some_and(|figure| figure.verdict == Some(Verdict::ToChoose))
+        let latency = figure(session, LATENCY, policy);
+        latency.is_some_and(|latency| latency.verdict == Some(Verdict::ToChoose))
     };
     let front = points.iter().filter(|(.., front)| *front);
     let (x, y) = front.map(|(x, y, ..)| (*x, Some(*y))).unzip();
@@ -74,11 +84,10 @@ fn latencies(session: &LabelledSession<'_>) -> Chart {
     chart.describe(
         "A group of points for each policy: half of the accesses, 99 %, 99.9 % and the longest.",
     );
-    for (prefix, name) in TAIL {
-        let values: Vec<Option<f64>> = policies
-            .iter()
-            .map(|policy| session.value(&format!("{prefix}{policy}")).filter(|one| *one > 0.0))
-            .collect();
+    for (column, name) in TAIL {
+        let value = |policy: &&str| Some(figure(session, column, policy)?.value);
+        let value = |policy: &&str| value(policy).filter(|one| *one > 0.0);
+        let values: Vec<Option<f64>> = policies.iter().map(value).collect();
         chart.curve(ChartSeries { kind: ChartKind::Points, ..ChartSeries::bars(name, values) });
     }
     chart

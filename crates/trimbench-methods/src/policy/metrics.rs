@@ -2,7 +2,7 @@
 
 use Direction::{Higher, Lower, Neither};
 use trimbench_core::Nanos;
-use trimbench_results::{Direction, Metric, Quantile, Role};
+use trimbench_results::{Coordinates, Direction, Metric, MetricAxis, Quantile, Role};
 
 use super::options::{PACED, PolicyLab};
 use super::steps::PolicyCountedStep;
@@ -73,6 +73,7 @@ impl Column {
     pub(super) fn under(&self, policy: &str) -> Metric {
         let title = format!("{}, under {policy}", self.title);
         let id = format!("{}-under-{policy}", self.key);
+        let place = Coordinates::of_measure(self.key, self.title).at(MetricAxis::Policy, policy);
         let policy = policy.to_owned();
         let role = match self.of {
             Source::Percentile(Quantile::P99_9) => Some(Role::PolicyTail { policy }),
@@ -80,7 +81,7 @@ impl Column {
             Source::Amplification => Some(Role::PolicyWear { policy }),
             _ => None,
         };
-        Metric { role, ..Metric::member(id, title, self.unit, self.direction) }
+        Metric { role, ..Metric::member(id, title, self.unit, self.direction) }.at(place)
     }
 }
 

@@ -1,39 +1,24 @@
 //! The method's parameters.
 
-use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::settings::{
-    SettingError, Values, default_to, described, list, named, or_word, parsed, presets, text,
-    within, yes_no,
+    SettingError, ValueProblem, Values, default_to, described, list, named, or_word, parsed,
+    presets, text, within, yes_no,
 };
 use trimbench_core::units::rounded;
-use trimbench_core::{Bytes, FORMER_POLICIES, Nanos, Ppm, settings};
+use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use trimbench_engine::settings::{access_size, gap_of_rate, whole_size};
 use trimbench_engine::{Arrivals, UNIT};
+use trimbench_policy::{POLICIES, PolicyOrigin, policy_meant_by};
 
-/// All policies, in the order in which they run: the systems of today, those before, proposals. A
-/// test holds them and the modelled filesystem's together.
-pub const POLICIES: [&str; 11] = [
-    "ext4",
-    "btrfs-async",
-    "fstrim-weekly",
-    "none",
-    "ext4-5.15",
-    "ext4-4.13",
-    "ext4-2.6.33",
-    "rate-limited",
-    "skip-by-queue",
-    "skip-by-latency",
-    PACED,
-];
 /// The policy that has a target.
 pub(super) const PACED: &str = "paced";
 /// `ext4` behind a smaller limit for discards. No policy of its own: a setting of the host.
 pub(super) const SMALL_DISCARDS: &str = "ext4-small-discards";
 /// The policy that trims once a week.
 const WEEKLY: &str = "fstrim-weekly";
-/// What an ext4 does by itself, and no other filesystem.
-pub(super) const OWN_PATHS: [&str; 4] = ["ext4", "ext4-5.15", "ext4-4.13", "ext4-2.6.33"];
+/// The policy that [`SMALL_DISCARDS`] is a variant of.
+const EXT4: &str = "ext4";
 
 /// The largest share of the room that is taken while the files are aged.
 const AGE_MAX: Ppm = percent(98);
@@ -172,8 +157,8 @@ fn with_texts(
     let mut policies = Vec::new();
     for name in compared {
         policies.push((*name, with_parameters(values, name, target)));
-        if small && *name == OWN_PATHS[0] {
-            policies.push((SMALL_DISCARDS, OWN_PATHS[0].to_owned()));
+        if small && *name == EXT4 {
+            policies.push((SMALL_DISCARDS, EXT4.to_owned()));
         }
     }
     policies
@@ -182,7 +167,7 @@ fn with_texts(
 /// The policy's text: its name, and what is set of it.
 fn with_parameters(values: &Values, name: &str, target: Nanos) -> String {
     // Those without parameters are no options either.
-    if name == "none" || OWN_PATHS.contains(&name) {
+    if name == "none" || is_own_path(name) {
         return name.to_owned();
     }
     let set = match values.text(name).map_or("", str::trim) {
@@ -193,25 +178,30 @@ fn with_parameters(values: &Values, name: &str, target: Nanos) -> String {
     format!("{name}{target}{set}")
 }
 
+/// What an ext4 does by itself, and no other filesystem.
+pub(super) fn is_own_path(name: &str) -> bool {
+    let mut own = POLICIES.iter().filter(|info| matches!(info.origin, PolicyOrigin::OwnPath(_)));
+    own.any(|info| info.id == name)
+}
+
 /// Names of policies, in the order of [`POLICIES`].
-fn policies(text: &str) -> Result<Vec<&'static str>, String> {
+fn policies(text: &str) -> Result<Vec<&'static str>, ValueProblem> {
+    let all = POLICIES.each_ref().map(|info| info.id);
     let named: Vec<&str> = match text.trim() {
-        "all" => POLICIES.into(),
+        "all" => all.into(),
         list => list.split(',').map(str::trim).collect(),
     };
     for (at, name) in named.iter().enumerate() {
-        if !POLICIES.contains(name) {
-            let meant = did_you_mean(meant(name, &FORMER_POLICIES, POLICIES));
-            return Err(format!(
-                "there is no policy `{name}`{meant}; there are {}",
-                POLICIES.join(", ")
-            ));
+        if !all.contains(name) {
+            let (meant, all) = (policy_meant_by(name), all.join(", "));
+            let problem = format!("there is no policy `{name}`{meant}; there are {all}");
+            return Err(ValueProblem(problem));
         }
         if named[..at].contains(name) {
-            return Err(format!("`{name}` is named twice"));
+            return Err(ValueProblem(format!("`{name}` is named twice")));
         }
     }
-    Ok(POLICIES.into_iter().filter(|name| named.contains(name)).collect())
+    Ok(all.into_iter().filter(|name| named.contains(name)).collect())
 }
 
 const fn percent(count: u32) -> Ppm {

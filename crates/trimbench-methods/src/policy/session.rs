@@ -11,12 +11,12 @@ use trimbench_core::{
 use trimbench_results::{LatencyHistogram, Step};
 
 use super::NEEDS_A_MODEL;
-use super::options::{OWN_PATHS, PolicyLab, SMALL_DISCARDS};
+use super::options::{PolicyLab, SMALL_DISCARDS, is_own_path};
 use super::steps::{PolicyCountedStep, PolicyCycleStep, PolicyLoadStep};
 use trimbench_engine::{
     Churn, ChurnFiles, Criterion, FILL_DEPTH, FILL_PIECE, FileArea, InOrder, MethodError,
-    MethodSession, OpenLoop, RandomAccess, Runner, Sample, SequentialWrite, Single, Stage, Streams,
-    UntilFailure,
+    MethodSession, Misfit, OpenLoop, RandomAccess, Runner, Sample, SequentialWrite, Single, Stage,
+    Streams, UntilFailure,
 };
 
 /// The file that the foreground accesses; those that come and go have the numbers behind it.
@@ -40,9 +40,10 @@ pub(super) fn run(
     for (policy, text) in &policies {
         let checked = provisioner.check(&filesystem_spec(method, policy, text));
         checked.map_err(|error| {
-            if OWN_PATHS.contains(policy) || *policy == SMALL_DISCARDS {
+            if is_own_path(policy) || *policy == SMALL_DISCARDS {
                 // It has no parameters: the filesystem is another, or a pool.
-                return MethodError::Unfit { reason: format!("{}; {NEEDS_A_MODEL}", error.reason) };
+                let reason = Misfit(format!("{}; {NEEDS_A_MODEL}", error.reason));
+                return MethodError::Unfit { reason };
             }
             method.values.wrong(policy, error.reason).into()
         })?;
@@ -196,7 +197,7 @@ pub(super) fn criterion(method: &PolicyLab) -> Criterion {
 /// What the filesystem's maker knows of it.
 fn account(provisioner: &mut dyn Provisioner) -> Result<Account, MethodError> {
     let found = provisioner.account();
-    found.ok_or_else(|| MethodError::Unfit { reason: NEEDS_A_MODEL.to_owned() })
+    found.ok_or_else(|| MethodError::Unfit { reason: NEEDS_A_MODEL.into() })
 }
 
 /// The foreground's number among the streams; the files' is 0.

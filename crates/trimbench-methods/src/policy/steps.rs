@@ -1,6 +1,6 @@
 //! What the steps of the method hold.
 
-use trimbench_core::{Account, Bytes, PolicyCounts};
+use trimbench_core::{Account, Bytes, DiscardAccount, DiscardCounts};
 use trimbench_engine::{LiveFigures, StepKinds};
 use trimbench_results::{LatencyHistogram, Step, StepTable as _, steps};
 
@@ -72,27 +72,28 @@ impl PolicyCountedStep {
     /// What was counted from one account to the next.
     pub(super) fn between(before: &Account, after: &Account) -> Self {
         let (earlier, later) = (before.wear, after.wear);
-        let policy = after.policy.unwrap_or_default();
+        let DiscardAccount { totals, waiting_max, withheld_max, longest } =
+            after.discards.unwrap_or_default();
         Self {
             host_written_bytes: later.host_written - earlier.host_written,
             media_written_bytes: later.media_written - earlier.media_written,
             write_amplification: later.amplification_since(earlier),
             untrimmed_bytes: after.untrimmed,
-            freed: policy.freed.into(),
-            issued: policy.issued.into(),
-            deferred: policy.deferred.into(),
-            skipped: policy.skipped.into(),
-            invalidated: policy.invalidated.into(),
-            waiting_bytes: policy.waiting,
-            waiting_bytes_max: policy.waiting_max,
-            withheld_bytes_max: policy.withheld_max,
-            discard_s_max: policy.longest.seconds(),
+            freed: totals.freed.into(),
+            issued: totals.issued.into(),
+            deferred: totals.deferred.into(),
+            skipped: totals.skipped.into(),
+            invalidated: totals.invalidated.into(),
+            waiting_bytes: totals.waiting,
+            waiting_bytes_max: waiting_max,
+            withheld_bytes_max: withheld_max,
+            discard_s_max: longest.seconds(),
         }
     }
 }
 
-impl From<PolicyCounts> for PolicyTallyStep {
-    fn from(PolicyCounts { count, bytes }: PolicyCounts) -> Self {
+impl From<DiscardCounts> for PolicyTallyStep {
+    fn from(DiscardCounts { count, bytes }: DiscardCounts) -> Self {
         Self { count, bytes }
     }
 }

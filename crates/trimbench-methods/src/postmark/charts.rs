@@ -1,14 +1,14 @@
 //! \[S0\]'s comparison: how much slower with discards, metric by metric.
 
-use trimbench_results::Figure;
+use MetricAxis::{Buffering, Measure, Side};
 use trimbench_results::chart::{Axis, Chart, ChartSeries, LabelledSession};
+use trimbench_results::{Figure, MetricAxis};
+
+use super::metrics::DIFFERENCE;
+use super::variants::buffering;
 
 #[cfg(test)]
 mod tests;
-
-/// What ids of differences end with, and the name of each.
-const SIDES: [(&str, &str); 2] =
-    [("-diff-buffered", "buffered"), ("-diff-unbuffered", "unbuffered")];
 
 pub(super) fn charts(sessions: &[LabelledSession<'_>]) -> Vec<Chart> {
     sessions.iter().map(differences).collect()
@@ -24,8 +24,10 @@ fn differences(session: &LabelledSession<'_>) -> Chart {
         "How much worse (above 0) or better each metric is with discards, as \
         [S0] counts it; a thin line is the interval. Hollow bars are noise.",
     );
-    for (suffix, name) in SIDES {
-        let find = |(metric, _): &(&str, &str)| session.figure(&format!("{metric}{suffix}"));
+    for name in [true, false].map(buffering) {
+        let find = |(metric, _): &(&str, &str)| {
+            session.figure_at(&[(Measure, *metric), (Side, DIFFERENCE), (Buffering, name)])
+        };
         let figures: Vec<Option<&Figure>> = metrics.iter().map(find).collect();
         if figures.iter().any(Option::is_some) {
             chart.curve(ChartSeries::figure_bars(name, &figures));
@@ -36,7 +38,7 @@ fn differences(session: &LabelledSession<'_>) -> Chart {
 
 /// The metric that a figure is the difference of, once, and its name.
 fn metric(figure: &Figure) -> Option<(&str, &str)> {
-    let (suffix, _) = SIDES[0];
-    let metric = figure.id.strip_suffix(suffix)?;
-    Some((metric, figure.title.split(", DIFF").next().unwrap_or(metric)))
+    let at = &figure.coordinates;
+    let is_one = (at.key(Side), at.key(Buffering)) == (Some(DIFFERENCE), Some(buffering(true)));
+    at.key(Measure).zip(at.words(Measure)).filter(|_| is_one)
 }

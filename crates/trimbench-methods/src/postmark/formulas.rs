@@ -179,14 +179,16 @@ impl Imported {
             let rate = (printed[9] > 0.0).then_some(printed[9]);
             (rate.map(|rate| deleted_alone / rate), rate)
         };
-        let possible = |what, value: f64, least: f64| {
-            let is_possible = value.is_finite() && value >= least;
-            if is_possible { Ok(()) } else { Err(ImportError::Contradiction { what, value }) }
+        let possible = |what, value: Option<f64>, least: f64| match value {
+            Some(value) if !value.is_finite() || value < least => {
+                Err(ImportError::Contradiction { what, value })
+            }
+            _ => Ok(()),
         };
-        possible("the files made before the transactions", number, 0.0)?;
+        possible("the files made before the transactions", Some(number), 0.0)?;
         // Numbers of two decimals may come out a little below nothing.
-        possible("the time of the deletion", deletion.unwrap_or(0.0), -LEAST_SEEN)?;
-        possible("the rate of the deletion", deletion_alone.unwrap_or(0.0), 0.0)?;
+        possible("the time of the deletion", deletion, -LEAST_SEEN)?;
+        possible("the rate of the deletion", deletion_alone, 0.0)?;
         Ok(Self { printed, old_formula, number, deletion, deletion_alone })
     }
 }

@@ -2,7 +2,7 @@
 //! variant, and as what `discard` changes.
 
 use Direction::{Higher, Lower};
-use trimbench_results::{Direction, Metric, Role};
+use trimbench_results::{Coordinates, Direction, Metric, MetricAxis, Role};
 
 use super::steps::PostmarkStep;
 use super::variants::{Variant, buffering};
@@ -20,6 +20,8 @@ pub struct PostmarkMetric {
     pub value: fn(&PostmarkStep) -> Option<f64>,
 }
 
+/// The side of what `discard` changes.
+pub(super) const DIFFERENCE: &str = "diff";
 /// The metric that old versions get wrong.
 pub const DELETION_ALONE: &str = "Deletion_alone/s";
 
@@ -73,20 +75,27 @@ pub(super) fn rows() -> impl Iterator<Item = PostmarkMetric> {
 impl PostmarkMetric {
     /// As measured: with one variant, or in a directory as it is.
     pub(super) fn measured_with(self, variant: Option<Variant>) -> Metric {
-        let Some(variant) = variant.map(Variant::id) else {
+        let Some(variant) = variant else {
             return self.metric(self.id.to_owned(), self.name.to_owned(), self.unit);
         };
-        let title = format!("{}, {}", self.name, variant.replace('-', " "));
-        self.metric(format!("{}-{variant}", self.id), title, self.unit)
+        let id = variant.id();
+        let title = format!("{}, {}", self.name, id.replace('-', " "));
+        let metric = self.metric(format!("{}-{id}", self.id), title, self.unit);
+        metric.at(self.place(variant.mount(), variant.buffered))
     }
 
     /// What `discard` changes, in percent.
     pub(super) fn difference(self, buffered: bool) -> Metric {
         let suffix = buffering(buffered);
         let title = format!("{}, DIFF {suffix}", self.name);
-        let metric = self.metric(format!("{}-diff-{suffix}", self.id), title, "%");
+        let metric = self.metric(format!("{}-{DIFFERENCE}-{suffix}", self.id), title, "%");
         let role = metric.headline.then_some(Role::DurationAdded { buffered });
-        Metric { role, ..metric }
+        Metric { role, ..metric }.at(self.place(DIFFERENCE, buffered))
+    }
+
+    fn place(self, side: &str, buffered: bool) -> Coordinates {
+        let place = Coordinates::of_measure(self.id, self.name).at(MetricAxis::Side, side);
+        place.at(MetricAxis::Buffering, buffering(buffered))
     }
 
     fn metric(self, id: String, title: String, unit: &'static str) -> Metric {

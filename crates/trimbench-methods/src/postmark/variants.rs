@@ -36,8 +36,12 @@ impl Variant {
 
     /// The kind of its steps, and the end of its figures' ids.
     pub(super) fn id(self) -> String {
-        let mount = if self.discard { "discard" } else { "nodiscard" };
-        format!("{mount}-{}", buffering(self.buffered))
+        format!("{}-{}", self.mount(), buffering(self.buffered))
+    }
+
+    /// The mount option.
+    pub(super) fn mount(self) -> &'static str {
+        if self.discard { "discard" } else { "nodiscard" }
     }
 }
 
@@ -92,7 +96,7 @@ pub(super) fn run(
     {
         let reason = "the device takes no discards, so that both mount options would be the same; \
                       use `--set mounts=nodiscard`";
-        return Err(MethodError::Unfit { reason: reason.to_owned() });
+        return Err(MethodError::Unfit { reason: reason.into() });
     }
     let is_virtual = capabilities.clock == Clock::Virtual;
     let vary = match method.vary {

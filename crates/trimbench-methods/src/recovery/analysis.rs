@@ -5,14 +5,12 @@
 //! means trimmed, and the ratio of the two is left out.
 
 use trimbench_core::{Caveat, PurgeMeans};
-use trimbench_results::{Figure, Metric, Step, Verdict};
+use trimbench_results::{Figure, Step, Verdict};
 
 use super::files::TRIM;
 use super::metrics::{
-    COPIED, COPIED_OF_FRESH, COPIED_OVER_FRAGMENTED, COPY_TIME, FLATTERED, FRAGMENTED,
-    FRAGMENTED_COMPARED, FRAGMENTED_OF_FRESH, FRESH, FRESH_COMPARED, FSTRIM_TIME, HEALED,
-    HEALED_OF_FRESH, OF_FRESH_COMPARED, PASSES, PassName, TRIMMED, TRIMMED_OF_FRESH, amplification,
-    rate,
+    COPIED, COPIED_OVER_FRAGMENTED, COPY_TIME, FLATTERED, FRAGMENTED, FRESH, FSTRIM_TIME, HEALED,
+    PASSES, PassName, TRIMMED, amplification, compared, of_fresh, of_fresh_compared, rate,
 };
 use super::steps::{RecoveryFitrimStep, RecoveryPassStep};
 use trimbench_engine::{Findings, SteadyStep};
@@ -71,19 +69,19 @@ pub fn analyse(steps: &[Step]) -> Findings {
 
 /// The passes against the fresh one, the headline first.
 fn ratios(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
-    let of_fresh = |(id, _): PassName| passes.ratio(id, FRESH.0);
-    let fragmented = of_fresh(FRAGMENTED);
-    let figure = |metric: &Metric, value: Option<f64>, verdict: Option<Verdict>| {
-        metric.measured(value).map(|figure| figure.judged(verdict))
+    let ratio = |(id, _): PassName| passes.ratio(id, FRESH.0);
+    let fragmented = ratio(FRAGMENTED);
+    let figure = |pass, value: Option<f64>, verdict: Option<Verdict>| {
+        of_fresh(pass).measured(value).map(|figure| figure.judged(verdict))
     };
-    let trimmed = of_fresh(TRIMMED).filter(|_| !by_trim);
+    let trimmed = ratio(TRIMMED).filter(|_| !by_trim);
     let verdict = trimmed.zip(fragmented).map(|(ratio, before)| recovered(ratio, before));
-    let headline = figure(&TRIMMED_OF_FRESH, trimmed, verdict);
-    let healed_by = |metric: &Metric, pass| {
-        let ratio = of_fresh(pass);
-        figure(metric, ratio, ratio.zip(fragmented).map(|(ratio, before)| healed(ratio, before)))
+    let headline = figure(TRIMMED, trimmed, verdict);
+    let healed_by = |pass| {
+        let ratio = ratio(pass);
+        figure(pass, ratio, ratio.zip(fragmented).map(|(ratio, before)| healed(ratio, before)))
     };
-    let others = [healed_by(&HEALED_OF_FRESH, HEALED), healed_by(&COPIED_OF_FRESH, COPIED)];
+    let others = [HEALED, COPIED].map(healed_by);
     let worked = passes.amplification(FRAGMENTED);
     let hidden = fragmented.is_some_and(|ratio| ratio >= AS_NEW)
         && worked.is_some_and(|amplification| amplification > WORKED);
@@ -93,7 +91,7 @@ fn ratios(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
         ratio if ratio >= AS_NEW => Verdict::NoTrace,
         _ => Verdict::SlowerThanFresh,
     });
-    let fragmented = figure(&FRAGMENTED_OF_FRESH, fragmented, verdict);
+    let fragmented = figure(FRAGMENTED, fragmented, verdict);
     [headline, fragmented].into_iter().chain(others).flatten().collect()
 }
 
@@ -154,12 +152,13 @@ fn rates(passes: &Passes<'_>, by_trim: bool) -> Vec<Figure> {
 
 /// What the same drive looks like with other data.
 fn comparison(passes: &Passes<'_>) -> Vec<Figure> {
-    let (fresh, fragmented) = (FRESH_COMPARED.id, FRAGMENTED_COMPARED.id);
+    let (fresh, fragmented) = (compared(FRESH), compared(FRAGMENTED));
+    let (of_fresh, of_fragmented) = (fresh.id.clone(), fragmented.id.clone());
     let table = [
-        (FRESH_COMPARED, passes.rate(&fresh)),
-        (FRAGMENTED_COMPARED, passes.rate(&fragmented)),
-        (OF_FRESH_COMPARED, passes.ratio(&fragmented, &fresh)),
-        (FLATTERED, passes.ratio(&fragmented, FRAGMENTED.0)),
+        (fresh, passes.rate(&of_fresh)),
+        (fragmented, passes.rate(&of_fragmented)),
+        (of_fresh_compared(), passes.ratio(&of_fragmented, &of_fresh)),
+        (FLATTERED, passes.ratio(&of_fragmented, FRAGMENTED.0)),
     ];
     let figures = table.into_iter().filter_map(|(metric, value)| {
         let mut figure = metric.measured(value)?;

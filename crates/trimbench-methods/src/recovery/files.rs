@@ -76,7 +76,7 @@ pub(super) fn run(
             if files.capabilities().discard != Support::None {
                 let reason = "its filesystem is mounted with `discard`, so that a deletion leaves \
                               nothing to cure; mount it with `nodiscard`";
-                return Err(MethodError::Unfit { reason: reason.to_owned() });
+                return Err(MethodError::Unfit { reason: reason.into() });
             }
             FreeSpace::new(method, Host::Directory(files), session).cure()
         }

@@ -1,6 +1,6 @@
 //! The method's parameters.
 
-use trimbench_core::settings::{default_to, or_word, parsed, presets, within};
+use trimbench_core::settings::{ValueProblem, default_to, or_word, parsed, presets, within};
 use trimbench_core::{Bytes, Data, Nanos, Ppm, settings};
 
 use trimbench_engine::settings::{access_size, data_kind, span_or_all};
@@ -67,7 +67,7 @@ settings! {
 
 impl Torture {
     /// Reads `steady`, a share with `%`, or a time.
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, ValueProblem> {
         let text = text.trim();
         if text == "steady" {
             return Ok(Self::Steady);

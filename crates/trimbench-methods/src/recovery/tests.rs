@@ -266,7 +266,7 @@ fn a_device_without_trim_does_not_fit() {
     let mut capabilities = Toy::new().capabilities;
     assert_eq!(method(&[]).fits(&capabilities), Ok(()));
     capabilities.discard = Support::None;
-    assert!(method(&[]).fits(&capabilities).unwrap_err().contains("takes no TRIM"));
+    assert!(method(&[]).fits(&capabilities).unwrap_err().to_string().contains("takes no TRIM"));
 }
 
 #[test]

@@ -30,11 +30,6 @@ pub fn analyse(steps: &[Step]) -> Findings {
         figures[..=last].rotate_right(1);
     }
     figures.extend(passes.iter().flat_map(rates));
-    for figure in &mut figures {
-        let id = figure.id.clone();
-        let steps = passes.iter().map(|pass| pass.step);
-        figure.rests_on(steps.filter(|step| id.ends_with(&step.id)));
-    }
     let altered = passes.iter().any(|pass| pass.feed.altered_count > 0);
     let altered = altered.then_some(Caveat::TraceAltered);
     let none = passes.iter().any(sent_none).then_some(Caveat::NoTrims);
@@ -74,7 +69,9 @@ fn gains(pass: &PassOf<'_>, passes: &[PassOf<'_>]) -> Vec<Figure> {
         Some(figure.with_n(ratios.len() as u64))
     };
     let (least, most) = (of_windows(gain.least, f64::min), of_windows(gain.most, f64::max));
-    [average, least, most].into_iter().flatten().collect()
+    let mut figures: Vec<Figure> = [average, least, most].into_iter().flatten().collect();
+    figures.iter_mut().for_each(|figure| figure.rests_on([pass.step]));
+    figures
 }
 
 /// Window by window, the write IOPS of one pass over another's.
@@ -91,6 +88,10 @@ fn ratios(with: &ReplayPassStep, without: &ReplayPassStep) -> Vec<f64> {
 /// What a pass came to.
 fn rates(pass: &PassOf<'_>) -> Vec<Figure> {
     let Some((pace, trims)) = pass.step.id.rsplit_once('-') else { return Vec::new() };
-    let metrics = of_pass(pace, trims).into_iter();
-    metrics.filter_map(|(metric, value)| metric.measured(value(pass))).collect()
+    let figures = of_pass(pace, trims).into_iter().filter_map(|(metric, value)| {
+        let mut figure = metric.measured(value(pass))?;
+        figure.rests_on([pass.step]);
+        Some(figure)
+    });
+    figures.collect()
 }

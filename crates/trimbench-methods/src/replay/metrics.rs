@@ -1,8 +1,9 @@
 //! The metrics of the method, by pass: its pace, and what becomes of TRIMs.
 
 use Direction::{Higher, Lower};
+use MetricAxis::{Pace, Trims};
 use trimbench_core::settings::Named as _;
-use trimbench_results::{Direction, Metric, Role};
+use trimbench_results::{Coordinates, Direction, Metric, MetricAxis, Role};
 
 use super::options::{Replay, ReplayedTrims};
 use super::steps::ReplayPassStep;
@@ -13,8 +14,10 @@ type OfPass = fn(&ReplayPassStep) -> Option<f64>;
 /// What a pass came to.
 pub(super) fn of_pass(pace: &str, trims: &str) -> [(Metric, OfPass); 4] {
     let metric = |key, title, unit, direction| {
-        let (id, title) = (format!("{key}-{pace}-{trims}"), format!("{title}, {pace}-{trims}"));
-        Metric::member(id, title, unit, direction)
+        // Tables call a pass by both.
+        let place = Coordinates::of_measure(key, title).called(Pace, pace, "");
+        let place = place.called(Trims, trims, format!("{pace}-{trims}"));
+        Metric::placed(format!("{key}-{pace}-{trims}"), place, unit, direction)
     };
     let wear = metric("write-amplification", "write amplification", "", Lower);
     let with_own = trims == ReplayedTrims::Kept.id();
@@ -45,8 +48,9 @@ pub(super) struct Gain {
 impl Gain {
     pub(super) fn of(pace: &str, trims: &str) -> Self {
         let metric = |key, how| {
-            let title = format!("{how}write IOPS {trims} over stripped, {pace}");
-            Metric::member(format!("{key}-{pace}-{trims}"), title, "", Higher)
+            let words = format!("{how}write IOPS {trims} over stripped");
+            let place = Coordinates::of_measure(key, words).at(Pace, pace).called(Trims, trims, "");
+            Metric::placed(format!("{key}-{pace}-{trims}"), place, "", Higher)
         };
         let average = metric("gain", "").headline();
         let role =

@@ -1,8 +1,8 @@
 //! The method's parameters.
 
 use trimbench_core::settings::{
-    Named as _, ascending, default_to, list, mapped, named, one_of, or_word, parsed, presets, text,
-    within,
+    Named as _, ValueProblem, ascending, default_to, list, mapped, named, one_of, or_word, parsed,
+    presets, text, within,
 };
 use trimbench_core::{Bytes, Data, Nanos, Ppm, named_enum, settings};
 use trimbench_trace::generate::MasterConfig;
@@ -145,16 +145,16 @@ fn trace_file(text: &str) -> Option<String> {
 }
 
 /// Reads the list of what becomes of TRIMs.
-fn read_trims(text: &str) -> Result<Vec<ReplayedTrims>, String> {
+fn read_trims(text: &str) -> Result<Vec<ReplayedTrims>, ValueProblem> {
     let mut read = Vec::new();
     for text in text.split(',').map(str::trim) {
-        let found = ReplayedTrims::NAMES.iter().find(|(name, _)| *name == text);
-        let Some((_, trims)) = found.filter(|(_, trims)| !read.contains(trims)) else {
-            return Err(format!(
+        let named = ReplayedTrims::of_id(text);
+        let Some(trims) = named.filter(|trims| !read.contains(trims)) else {
+            return Err(ValueProblem(format!(
                 "`{text}` is not one of kept, stripped, synthesised, each at most once"
-            ));
+            )));
         };
-        read.push(*trims);
+        read.push(trims);
     }
     Ok(read)
 }

@@ -1,9 +1,10 @@
 //! The metrics of the method.
 
 use Direction::{Higher, Lower, Neither};
+use MetricAxis::{Trimmed, Written};
 use trimbench_core::Ppm;
 use trimbench_engine::settings::whole_percent;
-use trimbench_results::{Direction, Metric, Role};
+use trimbench_results::{Coordinates, Direction, Metric, MetricAxis, Role};
 
 use super::options::{Reference, Settle};
 
@@ -57,8 +58,10 @@ pub(super) fn of_points(method: &Settle) -> impl Iterator<Item = (Metric, (u32, 
     let with_all = move |trimmed: u32| {
         let point = move |written: u32| {
             let id = format!("settling-trimmed-{trimmed}-written-{written}");
-            let title = format!("settling time, {trimmed} % trimmed, {written} % written before");
-            (Metric::member(id, title, "s", Lower), (trimmed, written))
+            let place = Coordinates::of_measure("settling", "settling time")
+                .called(Trimmed, trimmed.to_string(), format!("{trimmed} % trimmed"))
+                .called(Written, written.to_string(), format!("{written} % written before"));
+            (Metric::placed(id, place, "s", Lower), (trimmed, written))
         };
         written.clone().into_iter().map(point)
     };

@@ -1,6 +1,8 @@
 //! The method's parameters.
 
-use trimbench_core::settings::{SettingError, Values, checked, default_to, named, presets, within};
+use trimbench_core::settings::{
+    SettingError, ValueProblem, Values, checked, default_to, named, presets, within,
+};
 use trimbench_core::{Bytes, Nanos, Ppm, named_enum, settings};
 
 use trimbench_engine::Span;
@@ -59,11 +61,11 @@ settings! {
     check Settle::check;
 }
 
-fn odd(slices: usize) -> Result<usize, String> {
+fn odd(slices: usize) -> Result<usize, ValueProblem> {
     let even = slices.is_multiple_of(2);
     (!even)
         .then_some(slices)
-        .ok_or_else(|| format!("`{slices}` is even: no slice is in the middle of so many"))
+        .ok_or_else(|| format!("`{slices}` is even: no slice is in the middle of so many").into())
 }
 
 impl Settle {

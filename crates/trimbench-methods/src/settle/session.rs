@@ -11,7 +11,7 @@ use super::options::{Reference, Settle};
 use super::steps::{SettleIdleStep, SettlePaceStep, SettlePointStep};
 use trimbench_engine::settings::{whole, whole_percent};
 use trimbench_engine::{
-    ASSUMED_RATE, Demand, DeviceRunner, FILL_DEPTH, FILL_PIECE, Method as _, MethodError,
+    ASSUMED_RATE, Bracket, Demand, DeviceRunner, FILL_DEPTH, FILL_PIECE, Method as _, MethodError,
     MethodSession, Phase, PhaseRunner, Planned, SequentialWrite, Shape, Single, SliceCurve, UNIT,
     unobserved,
 };
@@ -123,21 +123,24 @@ impl Settling<'_, '_> {
         let loaded = self.phases.session.step(&point.id).and_then(pace);
         let Some(loaded) = loaded else { return Ok(()) };
         let Some(longest) = settled_after(self.method, &loaded) else { return Ok(()) };
-        let (mut short, mut long) = (Nanos::ZERO, Nanos::from_seconds(longest));
-        for id in (1..=self.method.idle_halvings).map(idle_id) {
-            if long <= self.method.slice {
-                break;
-            }
-            let idle = Nanos(short.0.midpoint(long.0));
+        let ends = Bracket { passes: Nanos::from_seconds(longest), fails: Nanos::ZERO };
+        let Settle { slice, idle_halvings, .. } = *self.method;
+        let middle = |it: Bracket<Nanos>| {
+            (it.passes > slice).then(|| Nanos(it.fails.0.midpoint(it.passes.0)))
+        };
+        let mut number = 0;
+        ends.halved(idle_halvings, middle, |idle| {
+            number += 1;
+            let id = idle_id(number);
             if !self.phases.session.is_done(&id) {
                 let step = self.measure_after(point, &loaded, (id.clone(), idle))?;
                 self.phases.keep(step)?;
             }
             let step = self.phases.session.step(&id).expect("it was kept");
             let after = pace(step).and_then(|pace| settled_after(self.method, &pace));
-            if after == Some(0.0) { long = idle } else { short = idle }
-        }
-        Ok(())
+            Ok(after == Some(0.0))
+        })
+        .map(|_| ())
     }
 
     /// The point again, with a load that begins after an idle time; `loaded` has its twin.

@@ -2,7 +2,7 @@
 
 use Direction::{Higher, Lower, Neither};
 use trimbench_engine::settings::whole_percent;
-use trimbench_results::{Direction, Metric, Quantile, Role};
+use trimbench_results::{Coordinates, Direction, Metric, MetricAxis, Quantile, Role};
 
 use super::options::SteadyState;
 
@@ -22,17 +22,17 @@ pub(super) struct ShareMetrics {
 
 impl ShareMetrics {
     pub(super) fn of(percent: u32) -> Self {
-        let (suffix, trimmed) = (suffix(percent), trimmed(percent));
+        let suffix = suffix(percent);
         let metric = |id: &str, what: &str, unit, direction| {
-            let title = format!("{what} in the steady state{trimmed}");
-            Metric::member(format!("{id}{suffix}"), title, unit, direction)
+            let place = place(id, &format!("{what} in the steady state"), percent);
+            Metric::placed(format!("{id}{suffix}"), place, unit, direction)
         };
-        // The percentile last: tables make columns of it.
         let latency = |quantile: Quantile| {
-            let title = format!("latency in the steady state{trimmed}, {quantile}");
-            Metric::member(format!("latency-{quantile}{suffix}"), title, "ms", Lower)
+            let place = place("latency", "latency in the steady state", percent);
+            let place = place.at(MetricAxis::Quantile, quantile.to_string());
+            Metric::placed(format!("latency-{quantile}{suffix}"), place, "ms", Lower)
         };
-        let rounds = format!("rounds until steady{trimmed}");
+        let rounds = place("rounds-to-steady", "rounds until steady", percent);
         let iops = metric("steady-iops", "IOPS", "IOPS", Higher)
             .of_role(Role::SteadyRate { trimmed_percent: percent });
         Self {
@@ -41,7 +41,7 @@ impl ShareMetrics {
             amplification: metric("write-amplification", "write amplification", "", Lower)
                 .of_role(Role::SteadyWear { trimmed_percent: percent }),
             latencies: QUANTILES.map(latency),
-            rounds: Metric::member(format!("rounds-to-steady{suffix}"), rounds, "rounds", Neither),
+            rounds: Metric::placed(format!("rounds-to-steady{suffix}"), rounds, "rounds", Neither),
             drift: metric(
                 "amplification-drift",
                 "change of write amplification over the last drive write",
@@ -56,16 +56,20 @@ fn suffix(percent: u32) -> String {
     if percent == 0 { String::new() } else { format!("-trimmed-{percent}") }
 }
 
-/// What of the drive was trimmed, in words for titles.
-fn trimmed(percent: u32) -> String {
-    if percent == 0 { String::new() } else { format!(", {percent} % trimmed") }
+/// What is measured, and how much of the drive was trimmed.
+fn place(measure: &str, words: &str, percent: u32) -> Coordinates {
+    let trimmed = if percent == 0 { String::new() } else { format!("{percent} % trimmed") };
+    let place = Coordinates::of_measure(measure, words);
+    place.called(MetricAxis::Trimmed, percent.to_string(), trimmed)
 }
 
 /// What trimming a share gained.
 pub(super) fn gain(percent: u32) -> Metric {
     let title = format!("IOPS with {percent} % trimmed, over those without");
+    let place = place("gain", "IOPS", percent);
     Metric::member(format!("gain{}", suffix(percent)), title, "", Higher)
         .of_role(Role::SteadyGain { trimmed_percent: percent })
+        .at(place.called(MetricAxis::Over, "untrimmed", "over those without"))
 }
 
 /// The IOPS after so many rounds of ageing.

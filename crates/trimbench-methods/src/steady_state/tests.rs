@@ -407,7 +407,7 @@ fn options_that_make_no_round_or_no_share_are_errors() {
 fn a_device_without_trim_fits_without_trimmed_shares_only() {
     let mut capabilities = Toy::new().capabilities;
     capabilities.discard = Support::None;
-    let advice = method(&[]).fits(&capabilities).unwrap_err();
+    let advice = method(&[]).fits(&capabilities).unwrap_err().to_string();
     assert!(advice.contains("--set trimmed-shares=0"), "{advice}");
     assert_eq!(method(&[("trimmed-shares", "0")]).fits(&capabilities), Ok(()));
 }

@@ -4,7 +4,7 @@
 use trimbench_core::TrimPromise;
 use trimbench_core::units::index;
 use trimbench_results::number::quantity;
-use trimbench_results::{Figure, Metric, Step, StepOf, Verdict};
+use trimbench_results::{Figure, Harm, Metric, Step, StepOf, Verdict};
 
 use super::metrics::{
     EDGE_OLD, FOREIGN, NEIGHBOURS_LOST, OLD, ONES, OTHER, PROMISE_BROKEN, REWRITTEN_LOST, UNSTABLE,
@@ -31,9 +31,13 @@ pub(super) fn code(promise: TrimPromise) -> u64 {
     CODES.iter().position(|known| *known == promise).unwrap_or(0) as u64
 }
 
-/// The figures of all steps together.
+/// The figures of all steps together. A step of a damaged record that lacks the count of a harm
+/// does not count: it could not say that nothing was lost.
 pub fn analyse(steps: &[Step]) -> Vec<Figure> {
-    let cases: Vec<CaseOf<'_>> = steps.iter().filter_map(StepOf::read).collect();
+    let cases = steps.iter().filter_map(StepOf::read);
+    let says = |case: &CaseOf<'_>, harm| case.blocks.harm.blocks(harm).is_some();
+    let cases = cases.filter(|case| Harm::ALL.into_iter().all(|harm| says(case, harm)));
+    let cases: Vec<CaseOf<'_>> = cases.collect();
     let totals = Totals::of(&cases);
     let Totals { neighbours, lost, trimmed, whole, .. } = totals;
     let count = |metric: Metric, count: u64, n: u64| {
@@ -87,14 +91,15 @@ impl Totals {
     fn of(cases: &[CaseOf<'_>]) -> Self {
         let blocks = || cases.iter().map(|case| case.blocks);
         let sum = |count: fn(TrimBlocksStep) -> u64| blocks().map(count).sum();
+        let harm = |harm| blocks().filter_map(|blocks| blocks.harm.blocks(harm)).sum();
         let edges = || blocks().filter_map(|blocks| blocks.edges);
         let code = cases.first().map(|case| index(case.promise_code));
         let promise = code.and_then(|code| CODES.get(code));
         Self {
             promise: promise.copied().unwrap_or(TrimPromise::Unknown),
             neighbours: sum(|it| it.neighbour_blocks),
-            lost: sum(|it| it.neighbour_blocks_lost),
-            unwritten: sum(|it| it.unwritten_blocks),
+            lost: harm(Harm::NeighboursLost),
+            unwritten: harm(Harm::WritesLost),
             trimmed: sum(|it| it.trimmed_blocks),
             whole: sum(|it| it.whole_blocks),
             zeroes: sum(|it| it.whole_blocks_zeroes),
@@ -104,9 +109,9 @@ impl Totals {
             edge: edges().map(|edges| edges.edge_blocks).sum(),
             edge_old: edges().map(|edges| edges.edge_blocks_old_data).sum(),
             unstable: sum(|it| it.trimmed_blocks_unstable),
-            foreign: sum(|it| it.trimmed_blocks_foreign),
-            against: sum(|it| it.trimmed_blocks_against_promise),
-            rewritten_lost: sum(|it| it.rewritten_blocks_lost),
+            foreign: harm(Harm::ForeignRead),
+            against: harm(Harm::PromiseBroken),
+            rewritten_lost: harm(Harm::RewrittenLost),
         }
     }
 
@@ -138,7 +143,8 @@ impl Totals {
 
 /// `None` where blocks were lost and the record does not say where.
 fn neighbour_verdict(cases: &[CaseOf<'_>], totals: &Totals) -> Option<Verdict> {
-    let mut hurt = cases.iter().filter(|case| case.blocks.neighbour_blocks_lost > 0);
+    let lost = |case: &&CaseOf<'_>| case.blocks.harm.neighbour_blocks_lost > Some(0);
+    let mut hurt = cases.iter().filter(lost);
     let Some(first) = hurt.next() else {
         return Some(match totals {
             Totals { neighbours: 0, .. } => Verdict::NothingChecked,

@@ -4,6 +4,7 @@ use trimbench_core::{BlockSize, Blocks, Bytes, Capabilities, Lba, LbaRange, Medi
 
 use super::options::TrimIntegrity;
 use trimbench_engine::device_runner::cut_at_units;
+use trimbench_engine::{Misfit, NEEDS_A_DEVICE};
 
 /// The region is a whole number of so many granules: shapes are cut from it evenly.
 pub(super) const GRANULES_MIN: u64 = 64;
@@ -35,12 +36,12 @@ impl Layout {
         method: &TrimIntegrity,
         target: &Capabilities,
         alignment: Bytes,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Misfit> {
         let Medium::Device { capacity, logical_block } = target.medium else {
-            return Err(trimbench_engine::method::NEEDS_A_DEVICE.to_owned());
+            return Err(NEEDS_A_DEVICE.into());
         };
         if target.discard == Support::None {
-            return Err("the device takes no discards".to_owned());
+            return Err("the device takes no discards".into());
         }
         let blocks = |bytes: Bytes| bytes.pieces(logical_block.bytes());
         let granule = blocks(target.discard_granularity).max(1);
@@ -48,10 +49,10 @@ impl Layout {
         let length = method.region.blocks_floor(logical_block).0 / unit * unit;
         if length == 0 {
             let least = Blocks(unit).bytes(logical_block);
-            return Err(format!(
+            return Err(Misfit(format!(
                 "it trims in multiples of {}: give at least `--set region={least}`",
                 Blocks(granule).bytes(logical_block)
-            ));
+            )));
         }
         let guard = blocks(method.guard).next_multiple_of(granule);
         let offset = blocks(alignment) % granule;
@@ -59,10 +60,10 @@ impl Layout {
         let span = start + length + guard;
         let needed = Blocks(span).bytes(logical_block);
         if needed > capacity {
-            return Err(format!(
+            return Err(Misfit(format!(
                 "it needs {needed} and there are {capacity}; give a larger one (`--capacity` if it \
                  is emulated), or a smaller `--set region=...`"
-            ));
+            )));
         }
         let discard_max = target.discard_max.blocks_floor(logical_block).0.max(1);
         let piece = blocks(method.piece).next_multiple_of(granule).min(length);

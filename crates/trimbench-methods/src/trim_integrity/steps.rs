@@ -2,7 +2,7 @@
 
 use trimbench_core::Bytes;
 use trimbench_engine::{LiveFigures, StepKinds};
-use trimbench_results::{Step, StepTable as _, steps};
+use trimbench_results::{HarmStep, Step, StepTable as _, steps};
 
 steps! {
     /// A case.
@@ -23,17 +23,15 @@ steps! {
         part blocks: TrimBlocksStep;
     }
 
-    /// What became of the blocks in a case. Some counts are a [`Harm`](trimbench_results::Harm).
+    /// What became of the blocks in a case.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct TrimBlocksStep {
         /// blocks that were not trimmed and held what was written to them before the TRIM
         measured neighbour_blocks: u64;
-        /// untrimmed blocks that in any read did not hold the data last written to them
-        measured neighbour_blocks_lost: u64;
+        /// what was lost or falsified; a step has all of it
+        part harm: HarmStep;
         /// address of the first of `neighbour_blocks_lost`, where there are any
         measured lost_lba_first: Option<u64>;
-        /// blocks that did not hold what was written to them before any TRIM
-        measured unwritten_blocks: u64;
         /// trimmed blocks
         measured trimmed_blocks: u64;
         /// trimmed blocks of which one discard covers the whole granule
@@ -54,12 +52,6 @@ steps! {
         part unflushed: Option<TrimUnflushedStep>;
         /// trimmed blocks that differed between two reads
         measured trimmed_blocks_unstable: u64;
-        /// trimmed blocks that in any read returned the stamp of another block
-        measured trimmed_blocks_foreign: u64;
-        /// trimmed blocks that in any read broke the promise
-        measured trimmed_blocks_against_promise: u64;
-        /// trimmed blocks that did not hold what was written to them after the TRIM
-        measured rewritten_blocks_lost: u64;
     }
 
     /// Blocks of granules that were trimmed in part.
@@ -83,7 +75,8 @@ steps! {
 
 /// What a step says of the session while it goes on.
 pub(super) fn live(step: &Step) -> LiveFigures {
-    let lost = step.read::<TrimIntegrityStep>().ok().map(|it| it.blocks.neighbour_blocks_lost);
+    let blocks = step.read::<TrimIntegrityStep>().ok().map(|it| it.blocks);
+    let lost = blocks.and_then(|it| it.harm.neighbour_blocks_lost);
     LiveFigures {
         headline: lost.map(|lost| ("lost", lost as f64, "blocks")),
         ..LiveFigures::default()

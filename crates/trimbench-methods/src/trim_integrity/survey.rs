@@ -5,6 +5,7 @@
 use trimbench_core::trace_hash::TraceHash;
 use trimbench_core::units::index;
 use trimbench_core::{Content, Lba, LbaRange, TrimPromise};
+use trimbench_results::HarmStep;
 
 use super::layout::Layout;
 use super::steps::{TrimBlocksStep, TrimEdgesStep, TrimUnflushedStep};
@@ -190,9 +191,14 @@ impl Survey {
         let lost_at = self.flags.iter().position(|flags| flags.has(Flags::LOST));
         TrimBlocksStep {
             neighbour_blocks: self.flags.len() as u64 - count(Flags::TRIMMED | Flags::UNWRITTEN),
-            neighbour_blocks_lost: count(Flags::LOST),
+            harm: HarmStep {
+                neighbour_blocks_lost: Some(count(Flags::LOST)),
+                rewritten_blocks_lost: Some(self.rewritten_lost),
+                trimmed_blocks_foreign: Some(count(Flags::FOREIGN)),
+                trimmed_blocks_against_promise: Some(count(Flags::BROKEN)),
+                unwritten_blocks: Some(count(Flags::UNWRITTEN)),
+            },
             lost_lba_first: lost_at.map(|block| block as u64),
-            unwritten_blocks: count(Flags::UNWRITTEN),
             trimmed_blocks: count(Flags::TRIMMED),
             whole_blocks: count(Flags::INNER),
             whole_blocks_zeroes: zeroes,
@@ -207,9 +213,6 @@ impl Survey {
                 unflushed_blocks_undone: edge_kept,
             }),
             trimmed_blocks_unstable: count(Flags::UNSTABLE),
-            trimmed_blocks_foreign: count(Flags::FOREIGN),
-            trimmed_blocks_against_promise: count(Flags::BROKEN),
-            rewritten_blocks_lost: self.rewritten_lost,
         }
     }
 

@@ -133,12 +133,13 @@ fn an_off_by_one_that_eats_neighbours_is_found_in_both_directions() {
         device.model_mut().inner_mut().plant_overreach(Overreach { before, behind });
         let found = run(&mut device, &method(&[("region", "16MiB"), ("guard", "128KiB")]));
         // 128 KiB are 256 blocks: the TRIM of the whole region eats into one guard, at its end.
-        assert_eq!(blocks(&found, "whole").neighbour_blocks_lost, lost);
+        assert_eq!(blocks(&found, "whole").harm.neighbour_blocks_lost, Some(lost));
         let expected = if before == unit { first } else { 256 + 32_768 };
         assert_eq!(blocks(&found, "whole").lost_lba_first, Some(expected));
-        assert_eq!(blocks(&found, "aligned").neighbour_blocks_lost, 16 * lost);
-        assert_eq!(blocks(&found, "share-0%").neighbour_blocks_lost, 0);
-        let total: u64 = all(&found).iter().map(|blocks| blocks.neighbour_blocks_lost).sum();
+        assert_eq!(blocks(&found, "aligned").harm.neighbour_blocks_lost, Some(16 * lost));
+        assert_eq!(blocks(&found, "share-0%").harm.neighbour_blocks_lost, Some(0));
+        let lost = |blocks: &TrimBlocksStep| blocks.harm.neighbour_blocks_lost;
+        let total: u64 = all(&found).iter().filter_map(lost).sum();
         assert!((value(&found, "neighbour-blocks-lost") - total as f64).abs() < 0.5);
         let verdict = verdict(&found, "neighbour-blocks-lost");
         let place = format!("data lost that was not trimmed: first in `whole` at LBA {expected}");
@@ -186,7 +187,7 @@ fn partly_trimmed_granules_may_keep_their_data_and_are_counted() {
     let mut finer = Spoilt::new(device(config()), |_, _, content| content);
     finer.capabilities.discard_granularity = Bytes(512);
     let found = run(&mut finer, &method(&[]));
-    assert!(blocks(&found, "single-blocks").trimmed_blocks_against_promise > 32);
+    assert!(blocks(&found, "single-blocks").harm.trimmed_blocks_against_promise > Some(32));
     assert!(verdict(&found, "promise-violations").starts_with("broken: promises zeroes, reads"));
 }
 
@@ -198,8 +199,8 @@ fn another_blocks_data_is_a_leak_whatever_is_promised() {
         other => other,
     });
     let found = run(&mut spoilt, &method(&[("cases", "shapes")]));
-    assert_eq!(blocks(&found, "whole").trimmed_blocks_foreign, 1);
-    assert_eq!(blocks(&found, "whole").trimmed_blocks_against_promise, 1);
+    assert_eq!(blocks(&found, "whole").harm.trimmed_blocks_foreign, Some(1));
+    assert_eq!(blocks(&found, "whole").harm.trimmed_blocks_against_promise, Some(1));
     assert_eq!(
         verdict(&found, "promise-violations"),
         "broken: trimmed blocks read as other blocks' data"
@@ -230,7 +231,7 @@ fn a_write_that_is_lost_after_the_trim_is_noticed() {
         other => other,
     });
     let found = run(&mut spoilt, &method(&[]));
-    assert_eq!(blocks(&found, "whole").rewritten_blocks_lost, 1);
+    assert_eq!(blocks(&found, "whole").harm.rewritten_blocks_lost, Some(1));
     assert!(value(&found, "neighbour-blocks-lost").abs() < 0.5);
 }
 
@@ -258,8 +259,8 @@ fn a_neighbour_that_loses_its_own_rewrite_is_lost() {
         other => other,
     });
     let found = run(&mut spoilt, &method(&[("cases", "shapes")]));
-    assert_eq!(blocks(&found, "whole").neighbour_blocks_lost, 2, "one on each side");
-    assert_eq!(blocks(&found, "aligned").neighbour_blocks_lost, 32);
+    assert_eq!(blocks(&found, "whole").harm.neighbour_blocks_lost, Some(2), "one on each side");
+    assert_eq!(blocks(&found, "aligned").harm.neighbour_blocks_lost, Some(32));
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn a_value_that_changes_when_a_neighbour_is_written_is_unstable() {
     });
     let found = run(&mut spoilt, &method(&[]));
     assert_eq!(blocks(&found, "whole").trimmed_blocks_unstable, 1);
-    assert_eq!(blocks(&found, "whole").trimmed_blocks_against_promise, 1);
+    assert_eq!(blocks(&found, "whole").harm.trimmed_blocks_against_promise, Some(1));
 }
 
 #[test]
@@ -369,8 +370,9 @@ fn a_drive_that_ignores_flushes_is_found_out_by_the_power_cut() {
     let mut spoilt = Spoilt::new(device(config()), |_, _, content| content);
     spoilt.ignores_flushes = true;
     let found = run(&mut spoilt, &method(&[]));
-    assert_eq!(blocks(&found, "power-cut-after-flush").trimmed_blocks_against_promise, 16_384);
-    assert_eq!(blocks(&found, "aligned").trimmed_blocks_against_promise, 0, "without a cut");
+    let against = |id| blocks(&found, id).harm.trimmed_blocks_against_promise;
+    assert_eq!(against("power-cut-after-flush"), Some(16_384));
+    assert_eq!(against("aligned"), Some(0), "without a cut");
 }
 
 #[test]

@@ -11,8 +11,8 @@ use trimbench_results::{Figure, Interval, Metric, Step, StepOf, Verdict};
 
 use super::load_alone::LOAD_ALONE;
 use super::metrics::{
-    ALONE_MAX, ALONE_MOST, COMMAND_COST, COMMAND_RATE, CONTENTS, LOAD_RATE, LOADED_MAX,
-    LOADED_MOST, THROUGHPUT, TRIM_MAX, cost_per_gb, one_trim,
+    COMMAND_COST, CONTENTS, LOAD_RATE, TRIM_MAX, alone_max, alone_most, command_rate, cost_per_gb,
+    loaded_max, loaded_most, one_trim, throughput,
 };
 use super::options::TrimSweep;
 use super::plan::SweepKind;
@@ -123,8 +123,8 @@ fn intercepts(points: &[(f64, f64)], slope: Interval) -> Option<Interval> {
 /// The best that the device did with what was mapped.
 fn rates(rows: &[TrimRow<'_>]) -> Vec<Figure> {
     let table: [(Metric, fn(&TrimRowStep) -> Option<f64>); 2] = [
-        (THROUGHPUT, |row| Some(row.discarded_bytes_per_s? / 1e9)),
-        (COMMAND_RATE, |row| row.commands_per_s),
+        (throughput(), |row| Some(row.discarded_bytes_per_s? / 1e9)),
+        (command_rate(), |row| row.commands_per_s),
     ];
     let mut figures = Vec::new();
     for (best_of, rate) in table {
@@ -207,8 +207,8 @@ fn load_alone(steps: &[Step]) -> Vec<Figure> {
     };
     let table = [
         (LOAD_RATE, Some(rate as f64), verdict),
-        (ALONE_MAX, Some(alone.load.response_s_max), None),
-        (ALONE_MOST, alone.load.response_s_p98_5, None),
+        (alone_max(), Some(alone.load.response_s_max), None),
+        (alone_most(), alone.load.response_s_p98_5, None),
     ];
     let figures = table.into_iter().filter_map(|(metric, value, verdict)| {
         let mut figure = metric.measured(value)?;
@@ -230,8 +230,8 @@ fn limits(rows: &[TrimRow<'_>]) -> Vec<Figure> {
             Some((wait(load)?, load.accesses))
         })
     };
-    let longest = of_load(&LOADED_MAX, |load| Some(load.response_s_max));
-    let most = of_load(&LOADED_MOST, |load| load.response_s_p98_5);
+    let longest = of_load(&loaded_max(), |load| Some(load.response_s_max));
+    let most = of_load(&loaded_most(), |load| load.response_s_p98_5);
     [all, longest, most].into_iter().flatten().collect()
 }
 

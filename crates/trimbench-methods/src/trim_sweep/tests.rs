@@ -512,7 +512,7 @@ fn a_directory_a_device_without_discards_and_a_small_one_do_not_fit() {
     let method = method(&[]);
     assert_needs_discards(&method);
     let small = says(Bytes::mib(31), Bytes(4_096), Bytes::gib(1));
-    assert!(method.fits(&small).unwrap_err().contains("needs 32MiB"));
+    assert!(method.fits(&small).unwrap_err().to_string().contains("needs 32MiB"));
 }
 
 #[test]
@@ -548,8 +548,8 @@ fn what_the_plan_writes_is_what_the_device_is_written() {
     let method = method(&[("load-rate", "0"), ("fill", "50%")]);
     let mut device = Virtual::new(Lying::new(drive(TrimMode::Queued)));
     run(&method, &mut device, &mut KeptSteps::default()).unwrap();
-    let written = trimbench_core::Target::statistics(&device).write.bytes;
-    let shape = Shape::of(trimbench_core::Target::capabilities(&device), Bytes(0)).unwrap();
+    let written = trimbench_core::Storage::statistics(&device).write.bytes;
+    let shape = Shape::of(trimbench_core::Storage::capabilities(&device), Bytes(0)).unwrap();
     let plan = TrimSweepPlan::new(&method, shape, true, &Rng::new(7));
     assert_eq!(plan.written(&method), written);
     assert!(

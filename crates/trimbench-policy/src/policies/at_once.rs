@@ -1,9 +1,9 @@
 //! Discards whatever was freed at once: the policy of whoever has none, as a pool whose system
 //! alone decides.
 
-use trimbench_core::{Grant, Instant};
+use trimbench_core::Instant;
 
-use crate::policy::{Backlog, TrimPolicy};
+use crate::policy::{Backlog, Grant, TrimPolicy};
 
 /// Grants everything, whatever is in flight.
 #[derive(Clone, Copy, Debug)]

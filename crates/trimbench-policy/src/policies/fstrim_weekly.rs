@@ -4,10 +4,11 @@
 //! beside the freed extents.
 
 use trimbench_core::settings::{FromSettings as _, default_to, within};
-use trimbench_core::{Blocks, Grant, Instant, Issuer, Nanos, settings};
+use trimbench_core::{Blocks, Instant, Nanos, settings};
 
 use super::throttle::Throttle;
-use crate::policy::{Backlog, PolicyInfo, PolicyOrigin, TrimPolicy};
+use crate::issuer::Issuer;
+use crate::policy::{Backlog, Grant, PolicyInfo, PolicyOrigin, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "fstrim-weekly",

@@ -1,8 +1,8 @@
 //! `none`: no discards, as mounted without `discard`.
 
-use trimbench_core::{Blocks, Grant, Instant};
+use trimbench_core::{Blocks, Instant};
 
-use crate::policy::{Backlog, PolicyInfo, PolicyOrigin, TrimPolicy};
+use crate::policy::{Backlog, Grant, PolicyInfo, PolicyOrigin, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "none",

@@ -2,8 +2,7 @@
 //! what a queue of freed extents cannot express: commits that wait for their discards, and
 //! discards that run on to the end of the free space.
 
-use trimbench_core::Issuer;
-
+use crate::issuer::Issuer;
 use crate::policy::{PolicyInfo, PolicyOrigin};
 
 pub(crate) const EXT4: PolicyInfo =

@@ -88,9 +88,11 @@
 
 use trimbench_core::settings::{FromSettings as _, SettingError, Values, default_to, within};
 use trimbench_core::units::narrow;
-use trimbench_core::{Blocks, Bytes, Grant, Instant, Nanos, Ppm, settings};
+use trimbench_core::{Blocks, Bytes, Instant, Nanos, Ppm, settings};
 
-use crate::policy::{Backlog, Foreground, PolicyInfo, PolicyOrigin, TrimPolicy, whole_blocks};
+use crate::policy::{
+    Backlog, Foreground, Grant, PolicyInfo, PolicyOrigin, TrimPolicy, whole_blocks,
+};
 use cost::Cost;
 use sensor::{Discard, Sensor};
 

@@ -3,10 +3,10 @@
 //! `discard=async` without its delay, with limits of the user's.
 
 use trimbench_core::settings::FromSettings as _;
-use trimbench_core::{Blocks, Grant, Instant};
+use trimbench_core::{Blocks, Instant};
 
 use super::throttle::Throttle;
-use crate::policy::{Backlog, PolicyInfo, PolicyOrigin, TrimPolicy};
+use crate::policy::{Backlog, Grant, PolicyInfo, PolicyOrigin, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "rate-limited",

@@ -8,9 +8,9 @@
 //! request.
 
 use trimbench_core::settings::{FromSettings as _, default_to, within};
-use trimbench_core::{Blocks, Grant, Instant, Nanos, settings};
+use trimbench_core::{Blocks, Instant, Nanos, settings};
 
-use crate::policy::{Backlog, Foreground, PolicyInfo, PolicyOrigin, TrimPolicy};
+use crate::policy::{Backlog, Foreground, Grant, PolicyInfo, PolicyOrigin, TrimPolicy};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "skip-by-latency",

@@ -2,9 +2,9 @@
 //! the skipping that \[S3\] proposes. Ceph's `BlueStore` does the same at a million.
 
 use trimbench_core::settings::{FromSettings as _, default_to, within};
-use trimbench_core::{Blocks, Bytes, Grant, Instant, settings};
+use trimbench_core::{Blocks, Bytes, Instant, settings};
 
-use crate::policy::{Backlog, PolicyInfo, PolicyOrigin, TrimPolicy, whole_blocks};
+use crate::policy::{Backlog, Grant, PolicyInfo, PolicyOrigin, TrimPolicy, whole_blocks};
 
 pub(crate) const INFO: PolicyInfo = PolicyInfo {
     id: "skip-by-queue",

@@ -1,10 +1,10 @@
 //! Arithmetic: what each policy grants, and when.
 
-use trimbench_core::{BlockSize, Blocks, Bytes, Grant, Instant, Nanos};
+use trimbench_core::{BlockSize, Blocks, Bytes, Instant, Nanos};
 
 use super::at_once::AtOnce;
 use crate::catalogue::Choice;
-use crate::policy::{Backlog, Foreground, TrimPolicy};
+use crate::policy::{Backlog, Foreground, Grant, TrimPolicy};
 
 fn policy(text: &str) -> Box<dyn TrimPolicy> {
     let block_size = BlockSize::new(Bytes(4_096)).unwrap();

@@ -1,11 +1,10 @@
 //! A limit on discards at a time, by number and by bytes per second, as in btrfs.
 
 use trimbench_core::settings::{default_to, mapped, within};
-use trimbench_core::{
-    BlockSize, Blocks, Bytes, Grant, Instant, IssueDepth, IssuerRule, Nanos, settings,
-};
+use trimbench_core::{BlockSize, Blocks, Bytes, Instant, Nanos, settings};
 
-use crate::policy::whole_blocks;
+use crate::issuer::IssuerRule;
+use crate::policy::{Grant, whole_blocks};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -39,17 +38,13 @@ fn interval(iops: u64) -> Nanos {
 impl Throttle {
     /// Depth, longest discard and pause of an issuer.
     pub(crate) fn of(rule: &IssuerRule, block_size: BlockSize) -> Self {
-        let depth = match rule.depth {
-            IssueDepth::Ranges(ranges) => ranges.into(),
-            IssueDepth::All => u64::MAX,
-        };
         Self {
             interval: rule.pause,
             bytes_per_second: Bytes(0),
             discard_max: rule
                 .chunk
                 .map_or(Blocks(u64::MAX), |chunk| chunk.blocks_floor(block_size)),
-            depth,
+            depth: rule.depth.most().map_or(u64::MAX, u64::from),
             block_size,
             ready_at: Instant::START,
         }

@@ -1,7 +1,7 @@
 use trimbench_results::{Outcome, Verdict};
 
 use super::*;
-use crate::testing::{record, session, three_drives};
+use crate::testing::{detail, record, session, three_drives};
 
 /// Reads RFC 4180 back: rows of fields.
 fn parse(text: &str) -> Vec<Vec<String>> {
@@ -55,10 +55,16 @@ fn figures_have_a_row_each_with_interval_and_all_caveats() {
         "true",
         "differs from placebo",
         "emulated",
+        "",
     ];
     assert_eq!(rows[2], expected);
     assert_eq!(rows[3][8..14], ["96500000", "ns", "96.5 ms", "", "", ""]);
     assert_eq!(rows[3][17], "window-too-short;emulated");
+    let mut detailed = session("vendor2", 0.1, [0.0, 0.2]);
+    detail(&mut detailed);
+    let rows = table(&record(vec![detailed], Outcome::Complete), "figures.csv");
+    let delay = rows.iter().find(|row| row[6] == "largest-delay").unwrap();
+    assert_eq!(delay[18], "measure=largest-delay;size=4GB");
 }
 
 #[test]
@@ -108,7 +114,7 @@ fn the_unit_of_a_key_is_the_part_that_names_one() {
 #[test]
 fn numbers_read_back_to_the_same_bits() {
     let mut odd = session("vendor2", 0.1 + 0.2, [0.1, 0.4]);
-    odd.steps[0].measure("stutter_s", 1.0 / 3.0);
+    odd.steps[0].metrics.insert("stutter_s".to_owned(), 1.0 / 3.0);
     let record = record(vec![odd], Outcome::Complete);
     assert_eq!(table(&record, "figures.csv")[2][8].parse(), Ok(0.1 + 0.2));
     assert_eq!(table(&record, "steps.csv")[1][5].parse(), Ok(1.0 / 3.0));

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use trimbench_results::{Outcome, Session};
+use trimbench_results::{DeletionStep, Outcome, Series, Session};
 
 use super::*;
 use crate::testing::{detail, record, session, three_drives, view};
@@ -190,8 +190,8 @@ fn a_long_series_is_carried_without_losing_its_stall() {
     let mut y = vec![Some(0.1); count];
     y[123_456] = Some(2000.0);
     let x: Vec<f64> = (0..count).map(|place| place as f64 * 1e-5).collect();
-    let series = trimbench_results::Series::new("s", "ms", x, y).unwrap();
-    step.series.insert("response-ms-max".to_owned(), series);
+    let response_max = Series::new("s", "ms", x, y);
+    step.store(&DeletionStep { response_max, ..step.read().unwrap() });
     let page = made(&one(record(vec![long], Outcome::Complete)));
     let carried = unpacked(&page, "record-0").to_string();
     assert!(carried.contains("2000.0"), "the record lost its stall");

@@ -1,6 +1,7 @@
 //! The figures of one session: a line each, and percentiles and planes as tables.
 
-use trimbench_results::{Figure, Session};
+use MetricAxis::{Chunk, Data, Over, Pace, Size, State, Trimmed, Trims, Way};
+use trimbench_results::{Coordinates, Figure, MetricAxis, Quantile, Session};
 
 use super::headlines::{common_level, interval, interval_name, verdict};
 use super::notes::Notes;
@@ -19,22 +20,10 @@ const INDENT: usize = 2;
 const REMARK_INDENT: usize = 4;
 /// The header of the remarks.
 const REMARK: &str = "remark";
-/// What titles say of the share that a percentile is of, and how a matrix says it.
-const VIEWS: [(&str, &str); 2] =
-    [("of accesses", "per access"), ("of the time in accesses", "by time spent")];
-
-/// What the id of a percentile says: `weighted-p99.9-placebo`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Percentile<'a> {
-    /// What it is a percentile of, `weighted`.
-    view: &'a str,
-    /// `p99.9`.
-    name: &'a str,
-    /// The same in percent, in [0, 100].
-    percent: f64,
-    /// After what, `placebo`; empty if the id ends with the percentile.
-    suffix: &'a str,
-}
+/// The axes whose places stand above neighbours that share them; of each figure the first for which
+/// it has words.
+const ABOVE: [MetricAxis; 10] =
+    [Over, MetricAxis::Quantile, Data, Way, Trims, Pace, Trimmed, Size, Chunk, State];
 
 /// Makes the tables of figures of one kind.
 type Tables = fn(&[&Figure], &Notes, Style) -> Vec<String>;
@@ -49,7 +38,7 @@ pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<Str
         let table = match figure {
             _ if sides::holds(figure) => 0,
             _ if surface::holds(figure) => 3,
-            _ if under::holds(figure) => 4,
+            _ if under::row(figure).is_some() => 4,
             _ if in_matrix(figure) => 2,
             _ => 1,
         };
@@ -60,7 +49,7 @@ pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<Str
     shown.collect::<Vec<_>>().join(&String::new())
 }
 
-/// A figure a line; neighbours whose titles end alike stand below that end.
+/// A figure a line; neighbours at one place stand below that place.
 fn table(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
     let level = common_level(figures.iter().copied());
     let remarks: Vec<String> = figures.iter().map(|figure| remark(figure, notes)).collect();
@@ -79,17 +68,19 @@ fn table(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
 fn fill(figures: &[&Figure], remarks: &[Option<(bool, String)>], level: Option<f64>) -> Grid {
     let column = remarks.iter().flatten().any(|(beside, _)| *beside);
     let mut grid = Grid::new(columns(level, column));
-    let mut open: Option<&str> = None;
+    let mut open = None;
     for (index, (figure, remark)) in figures.iter().zip(remarks).enumerate() {
         let near = [index.checked_sub(1), Some(index + 1)];
         let mut near = near.into_iter().flatten().filter_map(|near| figures.get(near));
-        let tail = ending(figure).filter(|tail| near.any(|near| ending(near) == Some(tail)));
-        if let Some(tail) = tail.filter(|tail| open != Some(*tail)) {
-            grid.span(0, format!("{tail}:"));
+        let group = above(figure).filter(|group| near.any(|near| above(near) == Some(*group)));
+        if let Some((_, words)) = group.filter(|group| open != Some(*group)) {
+            grid.span(0, format!("{words}:"));
         }
-        open = tail;
-        let title = match tail.and_then(|tail| figure.title.strip_suffix(tail)) {
-            Some(title) => format!("{:INDENT$}{}", "", title.trim_end_matches(", ")),
+        open = group;
+        let title = match group {
+            Some((axis, _)) => {
+                format!("{:INDENT$}{}", "", figure.coordinates.without(&[axis]).phrase())
+            }
             None => figure.title.clone(),
         };
         let shown = figure.shown();
@@ -126,29 +117,30 @@ fn remark(figure: &Figure, notes: &Notes) -> String {
     joined([verdict(figure), note])
 }
 
-/// What stands behind the title's last comma: `1GiB deleted`.
-fn ending(figure: &Figure) -> Option<&str> {
-    figure.title.rsplit_once(", ").map(|(_, tail)| tail)
+/// What may stand above the figure and its neighbours: `1GiB deleted`.
+fn above(figure: &Figure) -> Option<(MetricAxis, &str)> {
+    let shown = |axis| Some((axis, figure.coordinates.words(axis)?));
+    ABOVE.into_iter().filter_map(shown).find(|(_, words)| !words.is_empty())
+}
+
+/// The percentile that the figure is, if it is one.
+fn quantile(figure: &Figure) -> Option<Quantile> {
+    figure.coordinates.key(MetricAxis::Quantile)?.parse().ok()
 }
 
 /// Whether the figure stands in the matrix: a percentile of which nothing but the value is known.
 fn in_matrix(figure: &Figure) -> bool {
     let plain = figure.interval.is_none() && figure.verdict.is_none() && !figure.headline;
-    plain && Percentile::parse(&figure.id).is_some()
+    plain && quantile(figure).is_some()
 }
 
 /// Percentiles of one kind in a line, in ascending order.
 fn percentiles(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
     let mut matrix = Pivot::of(figures, |figure| {
-        let Percentile { view, name, percent, suffix } = Percentile::parse(&figure.id)?;
-        Some(((view, suffix), (name, percent)))
+        Some((figure.coordinates.without(&[MetricAxis::Quantile]), quantile(figure)?))
     });
-    matrix.columns.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let title = |row: &(&str, &str)| {
-        let first = matrix.row(*row).next()?;
-        Some(without_percentile(&first.title, Percentile::parse(&first.id)?.name))
-    };
-    let titles: Vec<String> = matrix.rows.iter().filter_map(title).collect();
+    matrix.columns.sort_unstable();
+    let titles: Vec<String> = matrix.rows.iter().map(Coordinates::phrase).collect();
     let common = common_words(&titles);
     let heading = match common.trim_end_matches([' ', ',']) {
         "" => "percentiles".to_owned(),
@@ -156,36 +148,26 @@ fn percentiles(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> 
     };
     let marked = figures.iter().any(|figure| !figure.caveats.is_empty());
     let mut columns = vec![GridColumn::text(&heading)];
-    columns.extend(matrix.columns.iter().map(|(name, _)| GridColumn::number(name)));
+    let quantiles = matrix.columns.iter();
+    columns.extend(quantiles.map(|quantile| GridColumn::number(&quantile.to_string())));
     columns.push(GridColumn::number("n"));
     columns.extend(marked.then(|| GridColumn::text("note")));
     let mut grid = Grid::new(columns);
     for (row, title) in matrix.rows.iter().zip(&titles) {
         let mut cells = vec![title[common.len()..].to_owned()];
-        cells.extend(matrix.cells(*row, &matrix.columns, |it| it.shown().quantity()));
+        cells.extend(matrix.cells(row, &matrix.columns, |it| it.shown().quantity()));
         // The observations behind the line, from the least to the most where they differ.
-        let n = || matrix.row(*row).map(|figure| figure.n);
+        let n = || matrix.row(row).map(|figure| figure.n);
         let (least, most) = (n().min().unwrap_or(0), n().max().unwrap_or(0));
         let n = if least == most {
             count(least)
         } else {
             format!("{} to {}", count(least), count(most))
         };
-        cells.extend([n, matrix.marks(*row, notes)]);
+        cells.extend([n, matrix.marks(row, notes)]);
         grid.row(cells);
     }
     grid.render(style)
-}
-
-/// The title without the percentile's name: `response time after a deletion, per access`.
-fn without_percentile(title: &str, name: &str) -> String {
-    for (phrase, short) in VIEWS {
-        if let Some(start) = title.strip_suffix(&format!("{name} {phrase}")) {
-            return format!("{start}{short}");
-        }
-    }
-    let words: Vec<&str> = title.split_whitespace().filter(|word| *word != name).collect();
-    words.join(" ").trim_end_matches(',').to_owned()
 }
 
 /// The whole words with which all titles begin, with the blank behind them; nothing
@@ -202,22 +184,4 @@ fn common_words(titles: &[String]) -> String {
         common = longer;
     }
     common
-}
-
-impl<'a> Percentile<'a> {
-    /// `VIEW-pNN`, `VIEW-pNN.N`, and the same with `-SUFFIX`; `None` for everything else.
-    fn parse(id: &'a str) -> Option<Self> {
-        id.match_indices("-p").find_map(|(at, _)| {
-            let (view, rest) = (&id[..at], &id[at + 1..]);
-            let (name, suffix) = rest.split_once('-').unwrap_or((rest, ""));
-            let digits = name.strip_prefix('p')?;
-            let number = |digits: &str| {
-                !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())
-            };
-            let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-            let percent = digits.parse::<f64>().ok().filter(|percent| *percent <= 100.0)?;
-            let sound = !view.is_empty() && number(whole) && number(fraction);
-            sound.then_some(Self { view, name, percent, suffix })
-        })
-    }
 }

@@ -1,7 +1,8 @@
 //! Compares the figures of both mount options, with the change caused by `discard`: the form of the
 //! tables of \[S0\], a table for each buffering.
 
-use trimbench_results::{Figure, Verdict};
+use MetricAxis::{Buffering, Side};
+use trimbench_results::{Coordinates, Figure, MetricAxis, Verdict};
 
 use super::headlines::{common_level, interval, interval_name, verdict};
 use super::joined;
@@ -13,24 +14,23 @@ use crate::style::Style;
 #[cfg(test)]
 mod tests;
 
-/// The two tables: how a buffering ends the ids of its figures, and the title.
+/// The two tables: the place on their axis, and the title.
 const TABLES: [(&str, &str); 2] =
-    [("-buffered", "BUFFERING ENABLED"), ("-unbuffered", "BUFFERING DISABLED")];
-/// How a column ends what is left of an id, and its title; longer endings first.
+    [("buffered", "BUFFERING ENABLED"), ("unbuffered", "BUFFERING DISABLED")];
+/// The columns likewise.
 const SIDES: [(&str, &str); 3] =
-    [("-nodiscard", "NODISCARD"), ("-discard", "DISCARD"), ("-diff", "DIFF")];
+    [("nodiscard", "NODISCARD"), ("discard", "DISCARD"), ("diff", "DIFF")];
 /// The last of them.
 const DIFFERENCE: usize = 2;
 
 /// Table, row and column of a figure that stands in one of the tables; `None` for others.
-fn place(figure: &Figure) -> Option<(usize, &str, usize)> {
-    let strip = |id, ends: &[(&str, &str)]| {
-        let mut ends = ends.iter().enumerate();
-        ends.find_map(|(index, (end, _))| Some((index, str::strip_suffix(id, end)?)))
+fn place(figure: &Figure) -> Option<(usize, Coordinates, usize)> {
+    let index = |axis, places: &[(&str, &str)]| {
+        let found = figure.coordinates.key(axis)?;
+        places.iter().position(|(key, _)| *key == found)
     };
-    let (table, rest) = strip(&figure.id, &TABLES)?;
-    let (side, row) = strip(rest, &SIDES)?;
-    Some((table, row, side))
+    let (table, side) = (index(Buffering, &TABLES)?, index(Side, &SIDES)?);
+    Some((table, figure.coordinates.without(&[Buffering, Side]), side))
 }
 
 /// Whether the figure stands in one of the tables.
@@ -49,17 +49,20 @@ pub(super) fn tables(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<St
     tables.collect::<Vec<_>>().join(&String::new())
 }
 
-fn table(title: &str, sides: &Pivot<&str, usize>, notes: &Notes, style: Style) -> Vec<String> {
-    let difference = |row| sides.figure(row, DIFFERENCE);
-    let level = common_level(sides.rows.iter().filter_map(|row| difference(row)));
+fn table(
+    title: &str,
+    sides: &Pivot<Coordinates, usize>,
+    notes: &Notes,
+    style: Style,
+) -> Vec<String> {
+    let difference = |row| sides.figure(row, &DIFFERENCE);
+    let level = common_level(sides.rows.iter().filter_map(difference));
     let mut columns = vec![GridColumn::text(title)];
     columns.extend(SIDES.map(|(_, title)| GridColumn::number(title)));
     columns.extend([GridColumn::number(&interval_name(level)), GridColumn::text("note")]);
     let mut grid = Grid::new(columns);
     for row in &sides.rows {
-        let metric = sides.row(row).next().map_or("", |figure| &figure.title);
-        let metric = metric.rsplit_once(", ").map_or(metric, |(name, _)| name);
-        let mut cells = vec![metric.to_owned()];
+        let mut cells = vec![row.phrase()];
         cells.extend(sides.cells(row, &[0, 1, DIFFERENCE], value));
         let difference = difference(row);
         cells.push(difference.map_or_else(String::new, |it| interval(it, &it.shown(), level)));

@@ -1,8 +1,9 @@
-//! Figures over a plane as a table: `settling-trimmed-50-written-100` is in the column of 50 %
-//! trimmed and the row of 100 % written before.
+//! Figures over a plane as a table: a row for each amount that was written before, a column for
+//! each that was trimmed.
 
+use MetricAxis::{Trimmed, Written};
 use trimbench_core::Caveat;
-use trimbench_results::Figure;
+use trimbench_results::{Figure, MetricAxis};
 
 use super::notes::Notes;
 use super::pivot::Pivot;
@@ -12,12 +13,17 @@ use crate::style::Style;
 #[cfg(test)]
 mod tests;
 
-/// How much was written before and how much was trimmed, in percent; `None` for a figure that
-/// stands on no plane.
-fn place(figure: &Figure) -> Option<(u32, u32)> {
-    let (_, places) = figure.id.split_once("-trimmed-")?;
-    let (trimmed, written) = places.split_once("-written-")?;
-    Some((written.parse().ok()?, trimmed.parse().ok()?))
+/// A percentage, and how it is shown.
+type Percent<'a> = (u32, &'a str);
+
+/// How much was written before and how much was trimmed; `None` for a figure that stands on no
+/// plane.
+fn place(figure: &Figure) -> Option<(Percent<'_>, Percent<'_>)> {
+    let percent = |axis| {
+        let at = &figure.coordinates;
+        Some((at.key(axis)?.parse().ok()?, at.words(axis)?))
+    };
+    Some((percent(Written)?, percent(Trimmed)?))
 }
 
 /// Whether the figure stands on a plane.
@@ -31,17 +37,16 @@ pub(super) fn table(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<Str
     let mut plane = Pivot::of(figures, place);
     plane.rows.sort_unstable();
     plane.columns.sort_unstable();
-    let title = first.title.split(',').next().unwrap_or_default();
-    let mut head = vec![GridColumn::text(title)];
-    let trimmed = plane.columns.iter();
-    head.extend(trimmed.map(|trimmed| GridColumn::number(&format!("{trimmed} % trimmed"))));
+    let title = first.coordinates.without(&[Trimmed, Written]).phrase();
+    let mut head = vec![GridColumn::text(&title)];
+    head.extend(plane.columns.iter().map(|(_, trimmed)| GridColumn::number(trimmed)));
     let marked = figures.iter().any(|figure| !figure.caveats.is_empty());
     head.extend(marked.then(|| GridColumn::text("note")));
     let mut grid = Grid::new(head);
     for written in &plane.rows {
-        let mut cells = vec![format!("{written} % written before")];
-        cells.extend(plane.cells(*written, &plane.columns, cell));
-        cells.push(plane.marks(*written, notes));
+        let mut cells = vec![written.1.to_owned()];
+        cells.extend(plane.cells(written, &plane.columns, cell));
+        cells.push(plane.marks(written, notes));
         grid.row(cells);
     }
     grid.render(style)

@@ -1,8 +1,8 @@
-use trimbench_core::Caveat;
-use trimbench_results::{Interval, Role, Verdict};
+use trimbench_core::{Bytes, Caveat};
+use trimbench_results::{Coordinates, Interval, MetricAxis, Role, Step, Verdict};
 
 use super::*;
-use crate::testing::{detail, figure, record, session, three_drives};
+use crate::testing::{detail, figure, placed, record, session, three_drives};
 
 const PLAIN: Style = Style { width: 80, colour: false, unicode: true };
 const NOISE: &str = "noise: not told apart from placebo";
@@ -49,6 +49,13 @@ fn four_drives() -> RunRecord {
     }
     sessions[3].figures[1].caveat(Caveat::Noise);
     record(sessions, Outcome::Complete)
+}
+
+/// Changes a deletion.
+fn change(step: &mut Step, change: impl FnOnce(&mut DeletionStep)) {
+    let mut deletion = step.read().unwrap();
+    change(&mut deletion);
+    step.store(&deletion);
 }
 
 /// Compares with the golden file of that name; with `UPDATE=1` in the environment, writes it.
@@ -103,7 +110,7 @@ fn each_deletion_that_differs_from_the_next_is_marked() {
     let strips = full(&record, PLAIN);
     let strips = strips.split("\n\n").find(|part| part.starts_with("Largest")).unwrap();
     assert_eq!(strips.matches("4GB deleted at 1 s").count(), 1);
-    record.sessions[2].steps[2].set("deleted_at_s", 2.0);
+    change(&mut record.sessions[2].steps[2], |deletion| deletion.deleted_at_s = 2.0);
     let text = full(&record, PLAIN);
     let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Largest")).collect();
     let starts = |index: usize, name: &str| lines[index].starts_with(name);
@@ -311,7 +318,7 @@ fn no_line_is_wider_than_asked_whatever_the_record_holds() {
     session.figures[0].unit = "unit".repeat(20);
     session.figures[0].interval = Interval::new(-1.234e-300, 1.234e300, 0.95);
     session.steps[2].id = "s".repeat(150);
-    session.steps[2].parameters.insert("deleted_at_s".to_owned(), 4.98);
+    change(&mut session.steps[2], |deletion| deletion.deleted_at_s = 4.98);
     session.caveats.push("from-the-future".repeat(20));
     long.program.commit = "c".repeat(100);
     long.outcome = Outcome::Failed { message: "gone ".repeat(50) };
@@ -409,18 +416,19 @@ fn a_caveat_names_a_session_once_and_a_row_of_a_table_as_a_whole() {
     let mut record = three_drives();
     let figures = &mut record.sessions[0].figures;
     figures.clear();
-    for (id, under) in [("a", "ext4"), ("b", "ext4"), ("a", "xfs"), ("b", "xfs")] {
-        let id = format!("{id}-under-{under}");
-        let mut figure = figure(&id, &format!("{id}, under {under}"), 1.0, "ms");
+    for (measure, under) in [("a", "ext4"), ("b", "ext4"), ("a", "xfs"), ("b", "xfs")] {
+        let place = Coordinates::of_measure(measure, measure).at(MetricAxis::System, under);
+        let mut figure = placed(&place.to_string(), place, 1.0, "ms");
+        figure.title = format!("{measure}, under {under}");
         // Of `xfs` one of two.
-        if id != "b-under-xfs" {
+        if (measure, under) != ("b", "xfs") {
             figure.caveat(Caveat::OtherLoad);
         }
         figures.push(figure);
     }
     let text = full(&record, Style { width: 200, ..PLAIN });
     let list = text.lines().find(|line| line.contains("under ext4;")).unwrap();
-    let whole = "vendor2: all figures under ext4; a-under-xfs, under xfs";
+    let whole = "vendor2: all figures under ext4; a, under xfs";
     assert!(list.ends_with(whole), "{list}");
 }
 
@@ -496,8 +504,8 @@ fn the_picture_is_of_the_largest_deletion_with_its_moment_marked() {
     assert!(lines[mark - 9].starts_with("1.20 s "));
 
     let mut placebo_only = three_drives();
-    for step in &mut placebo_only.sessions[0].steps {
-        step.set("size_bytes", 0.0);
+    for step in &mut placebo_only.sessions[0].steps[1..] {
+        change(step, |deletion| deletion.size_bytes = Bytes(0));
     }
     assert!(full(&placebo_only, PLAIN).contains("0B deleted at 1 s"));
     assert!(full(&placebo_only, PLAIN).contains("Response time in step delete-1e9-0"));

@@ -1,8 +1,7 @@
-//! Figures of the same kind under different conditions as tables: `p99-under-paced` is in the row
-//! of `paced` and the column that its title names before `, under`. There are as many tables as the
-//! width requires.
+//! Figures of the same kind under different policies or systems as tables: a row for each of these,
+//! a column for each kind. There are as many tables as the width requires.
 
-use trimbench_results::Figure;
+use trimbench_results::{Coordinates, Figure, MetricAxis};
 
 use super::headlines::verdict;
 use super::joined;
@@ -14,36 +13,25 @@ use crate::style::Style;
 #[cfg(test)]
 mod tests;
 
-/// What separates column and row in an id, and in a title.
-const IN_ID: &str = "-under-";
-const IN_TITLE: &str = ", under ";
+/// The axes whose places are rows.
+const ROWS: [MetricAxis; 2] = [MetricAxis::Policy, MetricAxis::System];
 
-/// A column: its key in ids, and its title.
-type Key<'a> = (&'a str, &'a str);
-
-/// Row and column of a figure; `None` for one that stands in none of these tables.
-fn place(figure: &Figure) -> Option<(&str, Key<'_>)> {
-    let (key, row) = figure.id.split_once(IN_ID)?;
-    let (title, _) = figure.title.split_once(IN_TITLE)?;
-    Some((row, (key, title)))
-}
-
-/// The figure's row in these tables.
+/// The figure's row in these tables; `None` for one that stands in none.
 pub(super) fn row(figure: &Figure) -> Option<&str> {
-    place(figure).map(|(row, _)| row)
+    ROWS.iter().find_map(|axis| figure.coordinates.words(*axis))
 }
 
-/// Whether the figure stands in one of the tables.
-pub(super) fn holds(figure: &Figure) -> bool {
-    place(figure).is_some()
+/// Row and column.
+fn place(figure: &Figure) -> Option<(&str, Coordinates)> {
+    Some((row(figure)?, figure.coordinates.without(&ROWS)))
 }
 
 /// The tables of all these figures.
 pub(super) fn tables(figures: &[&Figure], notes: &Notes, style: Style) -> Vec<String> {
     let pivot = Pivot::of(figures, place);
-    let grid = |columns: &[Key], remarks: bool| {
+    let grid = |columns: &[Coordinates], remarks: bool| {
         let mut head = vec![GridColumn::text("under")];
-        head.extend(columns.iter().map(|(_, title)| GridColumn::number(title)));
+        head.extend(columns.iter().map(|column| GridColumn::number(&column.phrase())));
         head.extend(remarks.then(|| GridColumn::text("note")));
         let mut grid = Grid::new(head);
         for row in &pivot.rows {

@@ -76,25 +76,16 @@ fn replay(gain: f64, wear: Option<(f64, f64)>) -> Session {
     session("replay", figures)
 }
 
-/// `trim-sweep`: a chunk of so many MiB, and the mean latency of TRIMs of 1, 16 and 256 MiB.
-fn sweep(chunk_mib: f64, latencies_ms: [f64; 3], loaded_max_s: f64) -> Session {
-    let mebibyte = f64::from(1 << 20);
-    let mut sweep = session(
+/// `trim-sweep`: a chunk of so many MiB, and the median latency of a TRIM.
+fn sweep(chunk_mib: f64, latency_ms: f64, loaded_max_s: f64) -> Session {
+    session(
         "trim-sweep",
         vec![
-            figure("trim-p50", latencies_ms[1], "ms"),
-            figure("chunk", chunk_mib * mebibyte, "B"),
+            figure("trim-p50", latency_ms, "ms"),
+            figure("chunk", chunk_mib * f64::from(1 << 20), "B"),
             figure("loaded-max", loaded_max_s, "s"),
         ],
-    );
-    for (size, latency) in [1.0, 16.0, 256.0].into_iter().zip(latencies_ms) {
-        let mut row = Step::new(format!("mapped-{size}"), "mapped");
-        row.set("size_bytes", size * mebibyte);
-        row.set("queue_depth", 1.0);
-        row.measure("latency_s_mean", latency / 1e3);
-        sweep.steps.push(row);
-    }
-    sweep
+    )
 }
 
 fn integrity(neighbours: f64, old_data: f64, violations: f64) -> Session {
@@ -157,7 +148,7 @@ fn costs((each_gb, each_trim): (f64, f64)) -> Session {
         figure("cost-per-gb-mapped", each_gb, "s/GB"),
         figure("command-cost", each_trim, "ms"),
     ];
-    with(sweep(16.0, [0.3, 30.0, 60.0], 0.04), figures)
+    with(sweep(16.0, 30.0, 0.04), figures)
 }
 
 /// The same with so much time lost after a TRIM, in its last session.
@@ -186,10 +177,7 @@ fn simulated() -> Vec<(&'static str, Vec<Session>)> {
         // Nor is a wait that was measured.
         ("weekly-fstrim", vec![quick(), loud()]),
         // Large deletions are noticed, a small piece keeps the limit, and small ones are no worse.
-        (
-            "smaller-discard-max",
-            vec![quick(), stall(60.0, 0.1, 0.04), sweep(16.0, [0.3, 30.0, 60.0], 0.04)],
-        ),
+        ("smaller-discard-max", vec![quick(), stall(60.0, 0.1, 0.04), sweep(16.0, 30.0, 0.04)]),
         // What each piece costs of its own makes all of them together dearer, or does not.
         ("smaller-discard-max", vec![quick(), stall(60.0, 0.1, 0.04), costs((0.227, 0.23))]),
         ("weekly-fstrim", vec![quick(), stall(60.0, 0.1, 0.04), costs((0.227, 0.25))]),
@@ -198,7 +186,7 @@ fn simulated() -> Vec<(&'static str, Vec<Session>)> {
             vec![
                 settings((7.0, 1.1), (90.0, 1.1), 1.4, (1.0, 2.0)),
                 stall(60.0, 0.1, 0.04),
-                sweep(16.0, [0.3, 30.0, 60.0], 0.04),
+                sweep(16.0, 30.0, 0.04),
             ],
         ),
         // A proposal is none.
@@ -230,13 +218,13 @@ fn every_action_follows_from_the_figures_that_mean_it() {
     let table: Vec<(&str, Vec<Session>)> = vec![
         ("either-will-do", vec![quiet()]),
         ("mount-with-discard", vec![quiet(), helps(), integrity(0.0, 0.0, 0.0)]),
-        ("either-will-do", vec![sweep(256.0, [0.1, 0.2, 0.3], 0.004)]),
+        ("either-will-do", vec![sweep(256.0, 0.2, 0.004)]),
         ("weekly-fstrim", vec![loud(), helps()]),
         ("weekly-fstrim", vec![loud()]),
         ("weekly-fstrim", vec![helps()]),
-        ("weekly-fstrim", vec![sweep(0.0, [80.0, 82.0, 83.0], 5.0)]),
+        ("weekly-fstrim", vec![sweep(0.0, 82.0, 5.0)]),
         // No simulation of small pieces: none are advised, whatever one of them takes.
-        ("weekly-fstrim", vec![loud(), sweep(1.0, [0.01, 32.0, 512.0], 0.6)]),
+        ("weekly-fstrim", vec![loud(), sweep(1.0, 32.0, 0.6)]),
         // A rate is for programs that pace their deletions, and no answer.
         ("weekly-fstrim", vec![with(loud(), vec![figure("highest-deletion-rate", 100.0, "MB/s")])]),
         ("trim-does-not-reach", vec![recovery((0.3, 0.3), None)]),
@@ -483,11 +471,11 @@ fn each_limit_decides_at_its_edge() {
         // Slower at times for long, and not much is lost by it.
         (slow, losing(settle(9.0, 0.2), STORM_STALL_S * CLOSE_SINGLE / 2.0 * more)),
         (close, losing(settle(9.0, 0.2), STORM_STALL_S * CLOSE_SINGLE / 2.0)),
-        (close, vec![sweep(16.0, [1.0, 20.0, 21.0], most)]),
-        (slow, vec![sweep(16.0, [1.0, 20.0, 21.0], most * more)]),
+        (close, vec![sweep(16.0, 20.0, most)]),
+        (slow, vec![sweep(16.0, 20.0, most * more)]),
         // So long a wait is not TRIM's, where a TRIM is short.
-        ("unknown", vec![sweep(16.0, [1.0, limit, 21.0], most * more)]),
-        (slow, vec![sweep(16.0, [1.0, limit * more, 21.0], most * more)]),
+        ("unknown", vec![sweep(16.0, limit, most * more)]),
+        (slow, vec![sweep(16.0, limit * more, most * more)]),
         (close, files(1.0, SLOWDOWN_PERCENT)),
         (close, files(SLOWDOWN_PERCENT / CLOSE, SLOWDOWN_PERCENT * CLOSE)),
         ("unknown", files(1.0, SLOWDOWN_PERCENT * more)),

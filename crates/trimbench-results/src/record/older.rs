@@ -6,6 +6,7 @@ use crate::metric::Direction;
 use crate::role::Role;
 use crate::verdict::Verdict;
 
+mod coordinates;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,10 @@ pub(super) fn upgrade(session: &mut Session, schema: u64) {
             && let Some(Verdict::Other(words)) = &figure.verdict
         {
             figure.verdict = Some(Verdict::from_words(words));
+        }
+        if schema < 4 {
+            let found = coordinates::coordinates(&session.plan.method, &figure.id, &figure.title);
+            figure.coordinates = found.unwrap_or_default();
         }
     }
     // In records of before, what invalidated a step was on some of its figures only.

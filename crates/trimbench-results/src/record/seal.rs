@@ -50,9 +50,9 @@ impl RunRecord {
             seal: Option<String>,
         }
         let stated = serde_json::from_slice::<Sealed>(json).ok().and_then(|it| it.seal);
-        match stated {
-            Some(seal) => seal == sha256(&self.unsealed()),
-            None => self.run_id.is_none(),
-        }
+        let Some(seal) = stated else { return self.run_id.is_none() };
+        // As it was written: reading adds what an older format lacks.
+        let written = serde_json::from_slice::<Self>(json);
+        written.is_ok_and(|record| seal == sha256(&record.unsealed()))
     }
 }

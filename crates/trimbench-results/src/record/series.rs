@@ -52,6 +52,15 @@ impl Series {
     }
 }
 
+/// What is wrong with a curve as it stands in a file.
+#[derive(Debug, thiserror::Error)]
+enum SeriesFlaw {
+    #[error("{places} places for {values} values")]
+    Count { places: usize, values: usize },
+    #[error("an axis with more digits than a short one may have")]
+    Digits,
+}
+
 /// A curve as it stands in the file.
 #[derive(Deserialize)]
 struct Written {
@@ -62,19 +71,18 @@ struct Written {
 }
 
 impl TryFrom<Written> for Series {
-    type Error = String;
+    type Error = SeriesFlaw;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(written: Written) -> Result<Self, SeriesFlaw> {
         let Written { x_unit, y_unit, x, y } = written;
         let x = match x {
             Axis::Listed(x) => x,
             // Before room is made for them: a wrong count could be any number.
             Axis::Regular(regular) if regular.count != y.len() => {
-                return Err(format!("{} places for {} values", regular.count, y.len()));
+                let (places, values) = (regular.count, y.len());
+                return Err(SeriesFlaw::Count { places, values });
             }
-            Axis::Regular(regular) => {
-                regular.places().ok_or("an axis with more digits than a short one may have")?
-            }
+            Axis::Regular(regular) => regular.places().ok_or(SeriesFlaw::Digits)?,
         };
         Ok(Self { x_unit, y_unit, x, y })
     }

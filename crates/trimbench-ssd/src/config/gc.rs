@@ -1,7 +1,9 @@
 //! Configuration of garbage collection: how it chooses victims, and when it works in advance.
 
 use trimbench_core::settings::IfUnset::{Absent, Required};
-use trimbench_core::settings::{Scalar as _, default_to, described, optional, parsed, true_false};
+use trimbench_core::settings::{
+    Scalar as _, ValueProblem, default_to, described, optional, parsed, true_false,
+};
 use trimbench_core::{Bytes, Nanos, Ppm, settings};
 
 use super::{DriveConfigError, SsdConfig, require};
@@ -36,7 +38,7 @@ pub enum VictimPolicy {
 
 impl VictimPolicy {
     /// Reads its name: `d-choices=10` on the command line, `{ d-choices = 10 }` in a profile.
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, ValueProblem> {
         let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
         match inner.unwrap_or(text).split_once('=') {
             None if text == "greedy" => Ok(Self::Greedy),
@@ -46,9 +48,9 @@ impl VictimPolicy {
             Some((name, count)) if name.trim() == "d-choices" => {
                 u32::parse(count.trim()).map(Self::DChoices)
             }
-            _ => Err(format!(
+            _ => Err(ValueProblem(format!(
                 "`{text}` is not one of greedy, fifo, cost-benefit, cost-benefit-root, d-choices=N"
-            )),
+            ))),
         }
     }
 }

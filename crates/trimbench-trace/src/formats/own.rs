@@ -102,10 +102,30 @@ enum Damage {
         /// Its rows that were not handed out.
         rows: u64,
         /// Why.
-        why: String,
+        why: OwnFlaw,
     },
     /// The checksum is not that of the records.
     Sum,
+}
+
+/// Why a file, or a group of it, cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum OwnFlaw {
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    /// The library panicked.
+    #[error("it is damaged where its decoder did not expect it")]
+    Unexpected,
+    #[error("it is of version {found}, and this reads version 1")]
+    Version { found: String },
+    #[error("it is a Parquet file, and no trace of ours")]
+    NotOurs,
+    #[error("its columns are not those of a trace")]
+    Columns,
+    #[error("it has no checksum")]
+    NoSum,
+    #[error("its checksum is no number")]
+    WrongSum,
 }
 
 /// The columns of a group.
@@ -146,9 +166,9 @@ impl OwnReader {
         let unfinished = !footer.is_empty();
         let shared = Shared { file: Arc::new(Mutex::new(file)), length, footer };
         let opened = guarded(|| SerializedFileReader::new(shared));
-        let file = opened.map_err(|why| damaged(&name, &why))?;
+        let file = opened.map_err(|why| damaged(&name, why))?;
         let (timed, expected) =
-            about(file.metadata().file_metadata()).map_err(|why| damaged(&name, &why))?;
+            about(file.metadata().file_metadata()).map_err(|why| damaged(&name, why))?;
         let (group, columns) = (0, None);
         Ok(Self { name, file, timed, expected, sum: Sum::NEW, group, columns, unfinished })
     }
@@ -302,20 +322,19 @@ fn footer(file: &mut Box<dyn ReadSeek>) -> io::Result<u64> {
 }
 
 /// Whether it has stamps, and its checksum; or why it is not ours.
-fn about(metadata: &FileMetaData) -> Result<(bool, Option<u64>), String> {
+fn about(metadata: &FileMetaData) -> Result<(bool, Option<u64>), OwnFlaw> {
     let value = |key| value(metadata, key);
     match value(VERSION) {
         Some("1") => {}
-        Some(other) => return Err(format!("it is of version {other}, and this reads version 1")),
-        None => return Err("it is a Parquet file, and no trace of ours".to_owned()),
+        Some(other) => return Err(OwnFlaw::Version { found: other.to_owned() }),
+        None => return Err(OwnFlaw::NotOurs),
     }
-    let expected = schema().map_err(|error| error.to_string())?;
-    if metadata.schema_descr().root_schema() != expected.as_ref() {
-        return Err("its columns are not those of a trace".to_owned());
+    if metadata.schema_descr().root_schema() != schema()?.as_ref() {
+        return Err(OwnFlaw::Columns);
     }
     let timed = value(TIMED) != Some("false");
-    let sum = value(SUM).ok_or("it has no checksum")?;
-    let sum = u64::from_str_radix(sum, 16).map_err(|_| "its checksum is no number")?;
+    let sum = value(SUM).ok_or(OwnFlaw::NoSum)?;
+    let sum = u64::from_str_radix(sum, 16).map_err(|_| OwnFlaw::WrongSum)?;
     Ok((timed, Some(sum)))
 }
 
@@ -327,7 +346,7 @@ fn value<'a>(metadata: &'a FileMetaData, key: &str) -> Option<&'a str> {
 
 /// Parquet's metadata of these groups, with its length and magic number behind it.
 fn metadata_of(groups: Vec<RowGroupMetaData>, entries: Vec<KeyValue>) -> io::Result<Vec<u8>> {
-    let schema = Arc::new(SchemaDescriptor::new(schema()?));
+    let schema = Arc::new(SchemaDescriptor::new(schema().map_err(io::Error::other)?));
     let rows = groups.iter().map(RowGroupMetaData::num_rows).sum();
     let by = Some("trimbench".to_owned());
     let file = FileMetaData::new(1, rows, by, Some(entries), schema, None);
@@ -347,8 +366,8 @@ fn entry(key: &str, value: &str) -> KeyValue {
     KeyValue::new(key.to_owned(), value.to_owned())
 }
 
-fn damaged(name: &str, why: &str) -> TraceError {
-    TraceError::io(name, io::Error::new(io::ErrorKind::InvalidData, why.to_owned()))
+fn damaged(name: &str, why: OwnFlaw) -> TraceError {
+    TraceError::io(name, io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
 /// Whether a panic of this thread would be caught now, and become an error: a hook for panics need
@@ -358,15 +377,11 @@ pub fn is_guarded() -> bool {
 }
 
 /// What the library does, with its panics on damaged files as errors.
-fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, String> {
+fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, OwnFlaw> {
     GUARDED.set(true);
     let result = catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(false);
-    match result {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("it is damaged where its decoder did not expect it".to_owned()),
-    }
+    Ok(result.map_err(|_| OwnFlaw::Unexpected)??)
 }
 
 /// Reads exactly `wanted` rows of a column.
@@ -397,7 +412,7 @@ fn number_of(kind: RecordKind) -> i32 {
     }
 }
 
-fn schema() -> io::Result<Arc<Type>> {
+fn schema() -> Result<Arc<Type>, ParquetError> {
     let column = |name: &str, physical: Physical, bits: i8| {
         let logical = LogicalType::integer(bits, false);
         Type::primitive_type_builder(name, physical)
@@ -407,16 +422,11 @@ fn schema() -> io::Result<Arc<Type>> {
             .map(Arc::new)
     };
     let [time, kind, offset, length] = COLUMNS;
-    let fields = (|| -> Result<_, ParquetError> {
-        Ok(vec![
-            column(time, Physical::INT64, 64)?,
-            column(kind, Physical::INT32, 8)?,
-            column(offset, Physical::INT64, 64)?,
-            column(length, Physical::INT64, 64)?,
-        ])
-    })();
-    let schema = fields.and_then(|fields| {
-        Type::group_type_builder("trace").with_fields(fields).build().map(Arc::new)
-    });
-    schema.map_err(io::Error::other)
+    let fields = vec![
+        column(time, Physical::INT64, 64)?,
+        column(kind, Physical::INT32, 8)?,
+        column(offset, Physical::INT64, 64)?,
+        column(length, Physical::INT64, 64)?,
+    ];
+    Type::group_type_builder("trace").with_fields(fields).build().map(Arc::new)
 }

@@ -2,26 +2,24 @@
 
 use crate::format::{Detection, Format, excerpt};
 use crate::formats::FORMATS;
+use crate::source::UnknownFormat;
 
 /// Lines of a text that are looked at to find its format.
 const LINES: usize = 64;
-/// What a file without content is.
-pub(super) const EMPTY: &str = "it is empty";
 
-/// The format of a file that begins so; else what was found, as the end of "FILE: ...". `prefix`
-/// is the whole file, or longer than a few lines.
-pub(super) fn detect(prefix: &[u8]) -> Result<&'static Format, String> {
+/// The format of a file that begins so. `prefix` is the whole file, or longer than a few lines.
+pub(super) fn detect(prefix: &[u8]) -> Result<&'static Format, UnknownFormat> {
     if prefix.is_empty() {
-        return Err(EMPTY.to_owned());
+        return Err(UnknownFormat::Empty);
     }
     if let Some(format) = by_beginning(prefix) {
         return Ok(format);
     }
     if prefix.get(257..262) == Some(b"ustar") {
-        return Err("it is a tar archive: extract it first, as by `tar -xO`".to_owned());
+        return Err(UnknownFormat::Archive);
     }
     if prefix.contains(&0) {
-        return Err("it is no text and no binary trace".to_owned());
+        return Err(UnknownFormat::Binary);
     }
     let lines = complete_lines(prefix);
     let fits = |format: &&'static Format| match format.detection {
@@ -32,12 +30,12 @@ pub(super) fn detect(prefix: &[u8]) -> Result<&'static Format, String> {
     match fitting.as_slice() {
         [] => {
             let line = lines.first().map_or_else(String::new, |line| excerpt(line));
-            Err(format!("it begins with `{line}`"))
+            Err(UnknownFormat::Text { line })
         }
         [one] => Ok(*one),
         several => {
-            let ids: Vec<&str> = several.iter().map(|format| format.id).collect();
-            Err(format!("it may be any of {}", ids.join(", ")))
+            let formats = several.iter().map(|format| format.id).collect();
+            Err(UnknownFormat::Ambiguous { formats })
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::{Subcommand, ValueEnum};
+use trimbench_app::Failure;
 use trimbench_core::{BlockSize, Bytes, Nanos, Ppm};
 use trimbench_linux::RecordedEvent;
 use trimbench_trace::{Event, FORMATS, Format, ReadOptions, Wait};
 
 use super::{FormatArgs, examples};
-use crate::failure::Failure;
 
 /// What to do with traces.
 #[derive(Debug, Subcommand)]
@@ -236,7 +237,6 @@ fn formats(
     PossibleValuesParser::new(ids).map(|id| Format::from_id(&id).expect("it is one of them"))
 }
 
-fn unit(text: &str) -> Result<BlockSize, String> {
-    let bytes: Bytes = text.parse().map_err(|error| format!("{error}"))?;
-    BlockSize::new(bytes).ok_or_else(|| "not a power of two from 512B to 64KiB".to_owned())
+fn unit(text: &str) -> anyhow::Result<BlockSize> {
+    BlockSize::new(text.parse()?).context("not a power of two from 512B to 64KiB")
 }

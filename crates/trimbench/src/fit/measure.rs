@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::Parser as _;
+use trimbench_app::{Failure, Plan, jobs, rough_bytes, rough_span};
 use trimbench_core::text::{shell_path, shell_word};
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Nanos};
@@ -17,11 +18,9 @@ use super::{failure, with_progress};
 use crate::args::fit::FitArgs;
 use crate::args::{Args, Command, RunArgs};
 use crate::commands;
-use crate::dry_run::{rough_bytes, rough_span};
-use crate::failure::Failure;
+use crate::dry_run::endurance;
 use crate::output::{data, note, style};
-use crate::plan::{Plan, jobs};
-use crate::store::Store;
+use crate::records::load;
 
 /// Measures on the target into the run's directory, or goes on with it; whether there is something
 /// to fit to.
@@ -51,7 +50,7 @@ fn begun(directory: &Path) -> Result<Option<RunRecord>, Failure> {
     if !directory.join("run.json").is_file() {
         return Ok(None);
     }
-    Ok(Some(Store::open(directory)?.load()?))
+    load(directory).map(Some)
 }
 
 /// Whether all is measured.
@@ -111,16 +110,17 @@ impl Measurement<'_> {
     /// All that could be run on the drive, and how large it and the twin are.
     fn plan(&self) -> Result<(Plan, TwinScaling), Failure> {
         let (twin, unused) = (self.args.capacity, Path::new("unused"));
-        let plan = Plan::new(&self.run(Vec::new(), unused, TwinScaling { drive: twin, twin })?)?;
-        let first = plan.sessions.first();
-        let drive = first.and_then(|session| session.capacity(&plan.consent)).unwrap_or(twin);
+        let run = self.run(Vec::new(), unused, TwinScaling { drive: twin, twin })?;
+        let plan = Plan::new(&run.plan_options())?;
+        let outlook = plan.sessions.first().and_then(|it| it.outlook(&plan.consent).ok());
+        let drive = outlook.and_then(|outlook| outlook.capacity).unwrap_or(twin);
         let scaling = TwinScaling { drive, twin };
         if !scaling.is_scaled() {
             return Ok((plan, scaling));
         }
         let methods = plan.sessions.iter().map(|session| session.info);
         let methods = methods.filter(|it| scaling.suits(it)).map(|it| it.id).collect();
-        Ok((Plan::new(&self.run(methods, unused, scaling)?)?, scaling))
+        Ok((Plan::new(&self.run(methods, unused, scaling)?.plan_options())?, scaling))
     }
 
     /// Goes on with what was interrupted.
@@ -229,8 +229,8 @@ fn described(
         rough_bytes(written)
     )];
     lines.extend(table.render(style()));
-    let first = plan.sessions.first();
-    lines.extend(first.and_then(|session| session.endurance(&plan.consent, written)));
+    let outlook = plan.sessions.first().and_then(|it| it.outlook(&plan.consent).ok());
+    lines.extend(outlook.and_then(|outlook| outlook.worn).map(|worn| endurance(written, worn)));
     let mut determined = Grid::new(vec![
         GridColumn::name("value"),
         GridColumn::number("determined by these"),

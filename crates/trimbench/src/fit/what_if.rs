@@ -4,6 +4,7 @@ use std::fs;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use trimbench_app::{Failure, jobs};
 use trimbench_core::exit;
 use trimbench_fit::{Endurance, Estimate, FreeSpace, Outside};
 use trimbench_report::{Grid, GridColumn};
@@ -11,9 +12,7 @@ use trimbench_results::number::quantity;
 
 use super::{failure, set_of, with_progress};
 use crate::args::fit::WhatIfArgs;
-use crate::failure::Failure;
 use crate::output::{Printed, be_quiet, document, joined, style};
-use crate::plan::jobs;
 
 /// What is read of a fit.
 #[derive(Debug, Deserialize)]

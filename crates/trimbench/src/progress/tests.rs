@@ -1,13 +1,5 @@
 use super::*;
 
-fn step(metrics: &[(&str, f64)]) -> Step {
-    let mut step = Step::new("a", "delete");
-    for (key, value) in metrics {
-        step.measure(key, *value);
-    }
-    step
-}
-
 fn style(unicode: bool) -> Style {
     Style { width: 80, colour: false, unicode }
 }
@@ -18,15 +10,20 @@ fn the_line_shows_the_last_steps_and_the_running_figure() {
     assert_eq!(live.line(style(true)), "");
     for index in 1..=20 {
         let index = f64::from(index);
-        live.add(&step(&[("response_s_max", index / 1e3), ("stutter_s", 0.5)]));
+        live.add(LiveFigures {
+            throughput: None,
+            latency: Some((index / 1e3, "s")),
+            headline: Some(("stutter", 0.5, "s")),
+        });
     }
     assert_eq!(live.line(style(true)), "▄▄▄▅▅▅▆▆▆▇▇█ 20 ms  stutter 500 ms");
     assert_eq!(live.line(style(false)).find(|letter: char| !letter.is_ascii()), None);
-    live.add(&step(&[("throughput_mb_per_s", 523.0), ("latency_ns_max", 2e6)]));
+    let (throughput, latency) = (Some((523.0, "MB/s")), Some((2e6, "ns")));
+    live.add(LiveFigures { throughput, latency, headline: None });
     // Another unit begins another curve.
     assert_eq!(live.line(style(true)), "█ 523 MB/s  █ 2 ms  stutter 500 ms");
     // What a step did not measure stays as it was.
-    live.add(&step(&[]));
+    live.add(LiveFigures::default());
     assert_eq!(live.line(style(true)), "█ 523 MB/s  █ 2 ms  stutter 500 ms");
 }
 
@@ -35,11 +32,11 @@ fn the_line_is_never_wider_than_the_terminal() {
     let mut live = Live::default();
     for index in 0..20 {
         let value = 123_456.0 + f64::from(index);
-        live.add(&step(&[
-            ("throughput_mb_per_s", value),
-            ("latency_s_max", value),
-            ("write_amplification", value),
-        ]));
+        live.add(LiveFigures {
+            throughput: Some((value, "MB/s")),
+            latency: Some((value, "s")),
+            headline: Some(("write amplification", value, "")),
+        });
     }
     assert!(live.line(style(true)).chars().count() < 80);
     let narrow = live.line(Style { width: 40, ..style(true) });

@@ -1,5 +1,6 @@
 //! `trimbench trace generate`: generates a trace.
 
+use trimbench_app::Failure;
 use trimbench_core::exit;
 use trimbench_core::rng::Rng;
 use trimbench_engine::MethodDefinition as _;
@@ -9,7 +10,6 @@ use trimbench_trace::generate::{Master, MasterConfig, Mix, MixConfig, SPACE_MIN}
 
 use super::output::{account, write};
 use crate::args::trace::GenerateArgs;
-use crate::failure::Failure;
 
 /// Makes and writes it. What was begun is removed on any error, and after Ctrl-C.
 pub(super) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {

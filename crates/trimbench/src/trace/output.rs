@@ -6,12 +6,12 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use trimbench_app::Failure;
 use trimbench_claim::{Begun, Durability, Inode, OutputFile};
 use trimbench_trace::{TraceSource, WriteError, Writer, Written};
 
 use super::each_batch;
 use crate::args::trace::OutputArgs;
-use crate::failure::Failure;
 use crate::files::{Destination, Rules};
 use crate::interrupt::interrupt;
 use crate::output::{Printed, data, document, error_line, joined};

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use trimbench_app::Failure;
 use trimbench_claim::{Durability, GrowingFile, OutputFile};
 use trimbench_core::{Interrupt, Nanos, OperationKind, exit};
 use trimbench_linux::{RecordedCommand, Recorder, TracingError};
@@ -11,9 +12,8 @@ use trimbench_trace::{Format, Record, RecordKind, Sink, WriteError, Writer, Writ
 
 use super::output::{account, create, unwritten};
 use crate::args::trace::RecordArgs;
-use crate::failure::Failure;
 use crate::interrupt::interrupt;
-use crate::output::error_line;
+use crate::output::{error_line, print_failure};
 
 /// How often the kernel's buffers are emptied.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -98,7 +98,7 @@ fn keep(
             Err(unwritten(error).context(format!("the recording ended early: {kept}")))
         }
         (Some(error), Err(second)) => {
-            second.print();
+            print_failure(&second);
             Err(unwritten(error))
         }
     }

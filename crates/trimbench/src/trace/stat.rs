@@ -1,22 +1,22 @@
 //! `trimbench trace stat`: statistics of a trace, for people and for programs.
 
 use serde_json::{Value, json};
+use trimbench_app::{Failure, open_trace};
 use trimbench_core::Bytes;
 use trimbench_report::{Grid, GridColumn, Style, sparkline};
 use trimbench_results::number::{quantity, significant};
 use trimbench_trace::stat::{OfKind, StatisticsCollector, Table, TraceStatistics};
 use trimbench_trace::{Reader, RecordKind, TraceSource};
 
-use super::{each_batch, open, refuse_empty, say_skipped};
+use super::{each_batch, refuse_empty, say_skipped};
 use crate::args::trace::StatArgs;
-use crate::failure::Failure;
 use crate::interrupt::interrupt;
 use crate::output::{Printed, document, joined, style};
 
 /// Reads the whole trace, then prints.
 pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
     let interrupt = interrupt("stopping; nothing is printed (Ctrl-C again stops at once)", || {})?;
-    let (mut reader, _) = open::open(&args.files, &args.read)?;
+    let (mut reader, _) = open_trace(&args.files, &args.read.options())?;
     let mut collector = StatisticsCollector::new(args.unit);
     each_batch(&mut reader, &interrupt, |batch| {
         collector.add(batch);

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 use tests::Need::Browser;
+use tests::report_page::look as pictured;
 use tests::{browser_python, methods_on_drives, requires, scratch};
 
 use super::policies::RUN;
@@ -78,6 +79,11 @@ const FAULTY: [&str; 9] = [
 const LOSING: &str = "generic-nvme-dramless,trim-eats-neighbour=4KiB";
 /// Charts on a page of all kinds of records, at least.
 const CHARTS_MIN: usize = 50;
+/// Eleven methods; verdict, headlines, targets, caveats, methods' pages, data.
+const SECTIONS_MIN: usize = 16;
+/// A picture with fewer colours shows no text.
+const COLOURS_MIN: u64 = 50;
+const PICTURE_BYTES_MAX: u64 = 60 << 10;
 /// Ways to break a page.
 const WAYS: usize = 17;
 /// Four drives that differ, and what each differs in: TRIMs off the path of reads and writes; 82 ms
@@ -126,7 +132,22 @@ fn look() -> Vec<Line> {
     let page = [&["report"], &names[..], &["--html", "page.html"]].concat();
     let output = trimbench(path, &page);
     assert!(matches!(code(&output), Some(0 | 4)), "{}", stderr(&output));
+    assert_pictured(path);
     check(path, &names, &VERDICTS, &[])
+}
+
+/// Each section has a picture, light and dark.
+fn assert_pictured(folder: &Path) {
+    let (page, pictures) = (folder.join("page.html"), folder.join("pictures"));
+    let pictures = pictured(&page, &["--pictures", pictures.to_str().unwrap()]).unwrap().pictures;
+    for end in ["-light.webp", "-dark.webp"] {
+        let count = pictures.iter().filter(|picture| picture.file.ends_with(end)).count();
+        assert!(count >= SECTIONS_MIN, "{count} pictures {end}");
+    }
+    for picture in &pictures {
+        let (bytes, colours) = (picture.bytes, picture.colours);
+        assert!(bytes <= PICTURE_BYTES_MAX && colours >= COLOURS_MIN, "{picture:?}");
+    }
 }
 
 /// The profile of a drive that takes TRIMs and frees nothing.

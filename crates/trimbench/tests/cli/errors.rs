@@ -2,6 +2,7 @@
 //! measured before is lost.
 
 use tempfile::tempdir;
+use trimbench_results::SCHEMA;
 
 use super::{code, small, stderr, stdout, trimbench};
 
@@ -137,7 +138,7 @@ fn a_record_that_is_no_record_is_refused_with_advice() {
     for (broken, expected) in [
         (String::new(), "cut off"),
         (text[..text.len() / 2].to_owned(), "cut off"),
-        (text.replacen("\"schema\": 3", "\"schema\": 99", 1), "99"),
+        (text.replacen(&format!("\"schema\": {SCHEMA}"), "\"schema\": 99", 1), "99"),
         ("{\"hello\": 1}\n".to_owned(), "not a run record"),
     ] {
         std::fs::write(run.join("run.json"), &broken).unwrap();

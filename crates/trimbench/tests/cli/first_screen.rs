@@ -1,10 +1,12 @@
-//! What `trimbench run` prints in 80 columns: the verdicts and the table first, nothing twice; and
-//! the block of the README that shows them.
+//! `trimbench run` without arguments: what it finds of the four drives, what it prints in 80
+//! columns (the verdicts and the table first, nothing twice), and the block of the README that
+//! shows it.
 
 use tempfile::tempdir;
 use trimbench_methods::{BY_NAME_ONLY, METHODS};
+use trimbench_results::RunRecord;
 
-use super::{code, looking, stderr, stdout};
+use super::{code, looking, record, stderr, stdout};
 
 /// Lines and columns of a small terminal.
 const SCREEN: usize = 24;
@@ -27,12 +29,17 @@ const ANSWERS: [&str; 5] = [
     "leave TRIM off",
 ];
 
+/// One test: the run takes longer than to look at it.
 #[test]
-fn a_run_prints_every_verdict_and_the_table_on_its_first_screen_as_the_readme_shows() {
+fn the_default_run_tells_four_drives_apart_on_its_first_screen_as_the_readme_shows() {
     let folder = tempdir().unwrap();
     let run = looking(folder.path(), &["run", "--jobs", "2", "--output", "run"]).output().unwrap();
     assert_eq!(code(&run), Some(0), "{}", stderr(&run));
+    assert_apart(&record(folder.path(), "run"));
     let (output, errors) = (stdout(&run), stderr(&run));
+    for name in ["vendor2", "like-optane-900p", "virtual time", "seed 1"] {
+        assert!(output.contains(name), "{output}");
+    }
     let printed: Vec<&str> = output.lines().collect();
     let first = &printed[..SCREEN - OF_CARGO];
     let has_answer = |line: &&&str| {
@@ -63,4 +70,17 @@ fn a_run_prints_every_verdict_and_the_table_on_its_first_screen_as_the_readme_sh
         };
         assert!(!words.into_iter().any(is_hash), "a hash: {line}");
     }
+}
+
+fn assert_apart(record: &RunRecord) {
+    let stutter = |name: &str| {
+        let session = record.sessions.iter().find(|session| session.target.name == name).unwrap();
+        session.headline().unwrap().value
+    };
+    // S1: the 900P prints 0.000. vendor2 pays 82 ms for each TRIM, 8 of them a GiB, and then 3 ms
+    // for each write that has gathered.
+    assert!(stutter("like-optane-900p").abs() < 0.000_5);
+    assert!((0.61..1.2).contains(&stutter("vendor2")));
+    assert!(stutter("generic-sata-tlc") > 10.0 * stutter("generic-nvme-tlc"));
+    assert!(stutter("vendor2") > 10.0 * stutter("generic-sata-tlc"));
 }

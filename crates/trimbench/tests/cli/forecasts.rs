@@ -37,7 +37,7 @@ fn sum(folder: &Path, run: &str, key: &str) -> f64 {
     let record = record(folder, run);
     // The step of a purge names the span, too, and writes nothing.
     let steps = record.sessions[0].steps.iter().filter(|step| !step.kind.starts_with("purge"));
-    steps.filter_map(|step| step.metric(key).or_else(|| step.parameter(key))).sum()
+    steps.filter_map(|step| step.metrics.get(key).or_else(|| step.parameters.get(key))).sum()
 }
 
 /// A method on a target, and the key of its steps that says what was written.

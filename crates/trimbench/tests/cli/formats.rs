@@ -1,5 +1,6 @@
 //! A figure has one unit and one rounding in the terminal, on the page, in CSV, in Markdown and in
-//! `JUnit`: every figure of every method is looked up in all five renderings of its record.
+//! `JUnit`: every figure of every method is looked up in all five renderings of its record. What a
+//! step holds stands in the tables of its method.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +8,7 @@ use std::path::Path;
 
 use tempfile::tempdir;
 use trimbench_methods::METHODS;
-use trimbench_results::{Figure, RunRecord};
+use trimbench_results::{Figure, RunRecord, Session, StepPlace};
 
 use super::{code, record, stderr, stdout, trimbench};
 
@@ -50,6 +51,7 @@ fn every_figure_of_every_method_is_shown_alike_in_every_format() {
         let sessions = record.sessions.iter().filter(|session| session.headline().is_some());
         methods.extend(sessions.map(|session| session.plan.method.clone()));
         is_shown_alike(folder, name, &record);
+        record.sessions.iter().for_each(assert_in_tables);
         // The same with values that these drives do not have.
         let figures = record.sessions.iter_mut().flat_map(|session| &mut session.figures);
         for (figure, value) in figures.zip(ORDERS.into_iter().cycle()) {
@@ -61,6 +63,23 @@ fn every_figure_of_every_method_is_shown_alike_in_every_format() {
         is_shown_alike(folder, &other, &record);
     }
     assert_eq!(methods.len(), METHODS.len(), "each has a headline");
+}
+
+/// What a step holds stands in a table of its method, from which the documents are made.
+fn assert_in_tables(session: &Session) {
+    let method = METHODS.iter().find(|method| method.id == session.plan.method).unwrap();
+    let rows = (method.steps)().into_iter().flat_map(|(_, rows)| rows);
+    let known: BTreeSet<(String, StepPlace)> = rows.map(|row| (row.key, row.place)).collect();
+    for step in &session.steps {
+        let set = step.parameters.keys().map(|key| (key, StepPlace::Set));
+        let measured = step.metrics.keys().map(|key| (key, StepPlace::Measured));
+        let histograms = step.histograms.keys().map(|key| (key, StepPlace::Histogram));
+        let series = step.series.keys().map(|key| (key, StepPlace::Series));
+        for (key, place) in set.chain(measured).chain(histograms).chain(series) {
+            let (method, kind) = (method.id, &step.kind);
+            assert!(known.contains(&(key.clone(), place)), "{method}, {kind}: {place:?} {key}");
+        }
+    }
 }
 
 /// Renders a run in each format, and looks its figures up.

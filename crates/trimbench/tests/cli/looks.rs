@@ -1,5 +1,5 @@
-//! What Chromium shows of pages: pictures of each section, records of several formats and hosts,
-//! records that are damaged or incomplete.
+//! What Chromium shows of pages: records of several formats and hosts, records that are damaged or
+//! incomplete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,45 +7,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tests::Need::Browser;
 use tests::program::BuiltProgram;
-use tests::report_page::{Look, look, run_on_drives, run_on_files, write_page};
-use tests::{methods_on_drives, requires, scratch};
+use tests::report_page::{Look, look, run_on_drives, write_page};
+use tests::{requires, scratch};
 
 /// A record as schema 1 was written.
 const FIRST: &str = include_str!("../../../trimbench-results/src/record/golden/schema-1.json");
 /// The format of [`of_the_future`].
 const FUTURE: u32 = 9;
-/// Eleven methods; verdict, headlines, targets, caveats, methods' pages, data.
-const SECTIONS: usize = 16;
-/// A picture with fewer colours shows no text.
-const COLOURS: u64 = 50;
-const PICTURE_BYTES: u64 = 60 << 10;
-
 fn program() -> BuiltProgram {
     BuiltProgram::at(env!("CARGO_BIN_EXE_trimbench"))
-}
-
-#[test]
-fn every_section_has_a_picture_in_light_and_dark() {
-    if !requires("looks::every_section_has_a_picture_in_light_and_dark", &[Browser]) {
-        return;
-    }
-    let folder = scratch();
-    let (program, path) = (program(), folder.path());
-    let drives = ["vendor2", "like-optane-900p"];
-    let runs = [
-        run_on_drives(&program, &path.join("drives"), &methods_on_drives(), &drives).unwrap(),
-        run_on_files(&program, &path.join("files"), &["vendor2"]).unwrap(),
-    ];
-    let (page, pictures) = (path.join("page.html"), path.join("pictures"));
-    write_page(&program, &page, &runs).unwrap();
-    let pictures = look(&page, &["--pictures", pictures.to_str().unwrap()]).unwrap().pictures;
-    for end in ["-light.webp", "-dark.webp"] {
-        let count = pictures.iter().filter(|picture| picture.file.ends_with(end)).count();
-        assert!(count >= SECTIONS, "{count} pictures {end}");
-    }
-    for picture in &pictures {
-        assert!(picture.bytes <= PICTURE_BYTES && picture.colours >= COLOURS, "{picture:?}");
-    }
 }
 
 #[test]

@@ -27,29 +27,6 @@ fn the_same_seed_gives_the_same_bytes_and_another_does_not() {
 }
 
 #[test]
-fn the_default_run_tells_the_four_drives_apart() {
-    let folder = tempdir().unwrap();
-    let output = trimbench(folder.path(), &["run", "--output", "run"]);
-    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
-    let record = record(folder.path(), "run");
-    let stutter = |name: &str| {
-        let session = record.sessions.iter().find(|session| session.target.name == name).unwrap();
-        session.headline().unwrap().value
-    };
-    // S1: the 900P prints 0.000. vendor2 pays 82 ms for each TRIM, 8 of them a GiB, and then 3 ms
-    // for each write that has gathered.
-    assert!(stutter("like-optane-900p").abs() < 0.000_5);
-    assert!((0.61..1.2).contains(&stutter("vendor2")));
-    assert!(stutter("generic-sata-tlc") > 10.0 * stutter("generic-nvme-tlc"));
-    assert!(stutter("vendor2") > 10.0 * stutter("generic-sata-tlc"));
-    let report = stdout(&output);
-    for name in ["vendor2", "like-optane-900p", "virtual time", "seed 1"] {
-        assert!(report.contains(name), "{report}");
-    }
-    assert!(report.lines().all(|line| line.chars().count() <= 80), "readable at 80 columns");
-}
-
-#[test]
 fn a_planted_stop_of_two_seconds_is_measured_as_one() {
     let folder = tempdir().unwrap();
     let arguments = small(&[

@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::tempdir;
 use tests::Need::{Loop, Root, Tracing};
 use tests::machine::beside;
-use tests::program::{Run, metric, parameter};
+use tests::program::Run;
 use tests::tracepoints::{Kind, Recorded, Trace};
 use tests::{LoopDevice, requires};
 use trimbench_core::exit;
@@ -110,12 +110,12 @@ fn every_method_completes_and_its_discards_free_space_of_the_image() {
 /// it, then of its own, which the kernel neither merges nor cuts.
 fn expected(row: &Step) -> Vec<u64> {
     let sectors = |bytes: f64| rounded(bytes / SECTOR);
-    let issued = metric(row, "commands_issued").unwrap();
-    let own = sectors(metric(row, "discarded_bytes_issued").unwrap() / issued);
+    let issued = row.metrics["commands_issued"];
+    let own = sectors(row.metrics["discarded_bytes_issued"] / issued);
     let mut all = Vec::new();
     if row.kind.starts_with("trimmed") {
-        let planned = index(rounded(parameter(row, "commands_planned").unwrap()));
-        all = vec![sectors(parameter(row, "size_bytes").unwrap()); planned];
+        let planned = index(rounded(row.parameters["commands_planned"]));
+        all = vec![sectors(row.parameters["size_bytes"]); planned];
     }
     all.resize(all.len() + index(rounded(issued)), own);
     all
@@ -153,6 +153,8 @@ fn each_discard_of_the_sweep_is_one_discard_at_the_device() {
         let (of_row, behind) = rest.split_at(own.len());
         rest = behind;
         assert!(of_row == own, "{}: {of_row:?}, not {own:?}", row.id);
-        assert_eq!(row.metric("commands_completed"), row.metric("commands_issued"), "{}", row.id);
+        let [completed, issued] =
+            ["commands_completed", "commands_issued"].map(|key| rounded(row.metrics[key]));
+        assert_eq!(completed, issued, "{}", row.id);
     }
 }

@@ -3,7 +3,6 @@
 
 use tests::Need::Program;
 use tests::postmark::PostmarkSet;
-use tests::program::metric;
 use tests::{requires, scratch};
 
 use super::program;
@@ -38,7 +37,7 @@ fn counts_and_bytes_are_those_of_debians_program() {
         let fields = terse_line(&theirs.stdout);
         let printed: Vec<f64> = fields.iter().map(|field| field.parse().unwrap()).collect();
         let run = set.run_ours(&program(), directory.path()).unwrap();
-        let ours = |key: &str| metric(&run.session.steps[0], key).unwrap();
+        let ours = |key: &str| run.session.steps[0].metrics[key];
         let (total, transactions) = (printed[0], printed[1]);
         let initially = ours("created_count") - ours("created_in_transactions_count");
         let alone = ours("deleted_alone_count");

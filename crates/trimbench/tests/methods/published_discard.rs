@@ -19,7 +19,7 @@ const PAGES: [&str; 2] = ["README.md", "docs/drives/micron-7450-max-800.md"];
 #[test]
 fn the_readme_and_the_page_of_a_drive_quote_the_discard_that_a_run_finds() {
     let run = program().run("idle-trim", "sim:micron-7450-max-800,fill=none", &OPTIONS).unwrap();
-    let times = run.steps("one-go").map(|step| step.metric("full_s").unwrap() * 1e3);
+    let times = run.steps("one-go").map(|step| step.metrics["full_s"] * 1e3);
     let times: Vec<f64> = times.collect();
     assert_eq!(times.len(), 10 * INTERVAL);
     let greatest = times.chunks(INTERVAL).map(|of| of.iter().copied().fold(0.0, f64::max));

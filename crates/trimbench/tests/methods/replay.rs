@@ -44,7 +44,7 @@ fn a_trace_keeps_its_times_with_and_without_trims_and_a_huge_trim_is_whole() {
     let trace = format!("trace={}", trace.display());
     let options = [trace.as_str(), "span=all", "pace=100%"];
     let run = program().run("replay", "sim:vendor2,capacity=8GiB", &options).unwrap();
-    let of = |pass: &str, key: &str| run.metric(pass, key).unwrap();
+    let of = |pass: &str, key: &str| run.step(pass).unwrap().metrics[key];
     for pass in ["paced-kept", "paced-stripped"] {
         same(of(pass, "lateness_ms_max"), 0.0, pass);
         assert!(of(pass, "write_count") > 3_000.0, "{pass}");
@@ -174,7 +174,7 @@ fn postmark_on_ext4_is_recorded_to_the_byte_and_replayed() {
         [("sim:generic-sata-tlc,capacity=640MiB", None), (device.node(), Some(device.image()))]
     {
         let run = replay(folder.path(), &file, target, image);
-        let of = |key: &str| run.metric("qd32-kept", key).unwrap();
+        let of = |key: &str| run.step("qd32-kept").unwrap().metrics[key];
         same(of("write_count"), writes[0] as f64, target);
         same(of("discarded_bytes"), trims[1] as f64, target);
     }

@@ -1,7 +1,7 @@
 //! `settle`: how long a drive is slower after a TRIM, compared with work / share on drives that
 //! postpone TRIM work, and with nothing on one that does not.
 
-use tests::program::{Run, metric, parameter};
+use tests::program::Run;
 use trimbench_results::Step;
 use trimbench_ssd::{Profile, SsdConfig, TrimMode};
 
@@ -28,7 +28,7 @@ fn settling(run: &Run, point: &Step) -> f64 {
 
 /// What the model owes for the TRIM of a point: its mapped and its unmapped part, s.
 fn work(config: &SsdConfig, point: &Step) -> f64 {
-    let of = |key: &str| parameter(point, key).unwrap();
+    let of = |key: &str| point.parameters[key];
     let (range, mapped) = (of("range_bytes"), of("range_bytes").min(of("written_bytes")));
     let gib = (1_u64 << 30) as f64;
     mapped / gib * config.trim.per_gib_mapped.seconds()
@@ -46,7 +46,7 @@ fn a_drive_that_postpones_trim_work_settles_after_work_over_share() {
         let mut starts: f64 = 0.0;
         let (run, points) = points(drive, &[slice]);
         for point in &points {
-            let slice = parameter(point, "slice_s").unwrap();
+            let slice = point.parameters["slice_s"];
             let expected = work(&config, point) / config.trim.background_share.fraction();
             let slices = (settling(&run, point) - expected) / slice;
             assert!((-1.0..=2.0).contains(&slices), "{drive}, {}: {slices} slices", point.id);
@@ -65,7 +65,7 @@ fn a_drive_that_trims_at_once_settles_at_once_and_its_trim_takes_the_work() {
     let (run, points) = points(drive, &["window=1s", "slice=10ms"]);
     for point in &points {
         assert!(settling(&run, point) <= 0.0, "{}", point.id);
-        let (took, work) = (metric(point, "trim_s").unwrap(), work(&config, point));
+        let (took, work) = (point.metrics["trim_s"], work(&config, point));
         assert!(took >= work, "{}: {took} s of {work} s", point.id);
     }
 }

@@ -2,7 +2,7 @@
 //! they are idle.
 
 use tempfile::tempdir;
-use tests::program::{Run, metric};
+use tests::program::Run;
 use trimbench_core::exit;
 use trimbench_results::number::quantity;
 
@@ -51,7 +51,7 @@ fn the_headline_of_an_idle_trim_says_what_the_whole_drive_takes() {
     let words = run.figure("idle-trim").unwrap().words().unwrap();
     let full = quantity(run.value("idle-trim-full").unwrap(), "s");
     assert!(words.contains(&format!("{full} full")), "{words}");
-    let longest = metric(run.step("one-go-1").unwrap(), "full_s").unwrap();
+    let longest = run.step("one-go-1").unwrap().metrics["full_s"];
     assert!((0.5..=1.0).contains(&longest), "{longest} s");
 }
 

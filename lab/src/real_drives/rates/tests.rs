@@ -1,5 +1,5 @@
 use super::super::{NAMED, SHORT, rows};
-use super::{QUANTITIES, RATES, RateRow, judged};
+use super::{RATES, RateRow, judged};
 
 fn all() -> Vec<RateRow> {
     let path = format!("{}/../{RATES}", env!("CARGO_MANIFEST_DIR"));
@@ -7,10 +7,9 @@ fn all() -> Vec<RateRow> {
 }
 
 /// How many figures do not hold where ours are the real ones times these factors, in the order of
-/// [`QUANTITIES`], and ours keeps up with this many writes a second.
+/// `QUANTITIES`, and ours keeps up with this many writes a second.
 fn missed(factors: [f64; 4], kept: f64) -> usize {
-    let figures = judged(&all(), |row, metric| {
-        let quantity = QUANTITIES.iter().position(|(_, of, _)| *of == metric).unwrap();
+    let figures = judged(&all(), |row, quantity| {
         (row.writes_per_s <= kept).then(|| row.real[quantity] * factors[quantity])
     });
     figures.iter().filter(|figure| !figure.holds()).count()

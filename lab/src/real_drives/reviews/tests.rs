@@ -3,7 +3,7 @@ use std::fs;
 use trimbench_results::{Series, Step};
 use trimbench_ssd::BUILT_IN;
 
-use super::{CACHED, PAST_CACHE, QUANTITIES, REVIEWS, part, reviews};
+use super::{CACHED, PAST_CACHE, PassStep, QUANTITIES, REVIEWS, part, reviews};
 
 /// Reviews with sequential writes past the cache of 400 to 600 MB/s.
 fn text(more: &str) -> String {
@@ -32,12 +32,10 @@ fn ours_beyond_a_factor_of_the_range_fails_on_either_side() {
 
 #[test]
 fn a_part_of_a_pass_has_the_mean_of_its_points() {
-    let mut pass = Step::new("fresh".to_owned(), "pass");
     let y = (0_u32..200).map(|point| Some(if point < 20 { 5000.0 } else { 500.0 })).collect();
-    let units = ("B".to_owned(), "MB/s".to_owned());
-    let x = (0..200).map(f64::from).collect();
-    let curve = Series { x_unit: units.0, y_unit: units.1, x, y };
-    pass.series.insert("throughput-address".to_owned(), curve);
+    let means = Series::new("B", "MB/s", (0..200).map(f64::from).collect(), y);
+    let curves = PassStep { throughput_mb_per_s_min: None, means, slowest: None };
+    let pass = Step::of("fresh", "pass", &curves);
     let of = |share| part(&pass, share).unwrap().to_bits();
     assert_eq!([CACHED, PAST_CACHE].map(of), [5000.0_f64, 500.0].map(f64::to_bits));
 }

@@ -8,7 +8,8 @@ use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    BlockCommand, BlockSize, Bytes, Data, Instant, Interrupt, LbaRange, Nanos, Ppm, Tag, Target,
+    BlockCommand, BlockSize, Bytes, Data, Instant, Interrupt, LbaRange, Nanos, Ppm, Storage as _,
+    Tag, Target,
 };
 use trimbench_engine::runner::Single;
 use trimbench_engine::workload::{ClosedLoop, RandomAccess};

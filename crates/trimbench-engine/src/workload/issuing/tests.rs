@@ -14,7 +14,7 @@ fn issued(workload: &mut Issuing, now: Instant) -> Vec<LbaRange> {
 
 #[test]
 fn a_range_is_done_with_its_last_piece_whatever_the_order() {
-    let pace = IssuePace { depth: IssueDepth::Ranges(2), pause: Nanos::ZERO };
+    let pace = IssuePace { depth: Some(2), pause: Nanos::ZERO };
     let ranges = vec![range(0, 5), range(5, 3), range(8, 1)];
     let mut issuing = Issuing::new(Instant::START, ranges, Blocks(3), pace);
     let first = issued(&mut issuing, Instant::START);
@@ -28,7 +28,7 @@ fn a_range_is_done_with_its_last_piece_whatever_the_order() {
 
 #[test]
 fn workloads_in_turn_wait_for_each_other() {
-    let pace = IssuePace { depth: IssueDepth::All, pause: Nanos::ZERO };
+    let pace = IssuePace { depth: None, pause: Nanos::ZERO };
     let part = |start| Issuing::new(Instant::START, vec![range(start, 1)], Blocks(1), pace);
     let mut both = InTurn::new(vec![Box::new(part(0)), Box::new(part(1))]);
     let discard = |start| BlockCommand::Discard(range(start, 1));

@@ -21,12 +21,12 @@
 
 use trimbench_core::slab::Slab;
 use trimbench_core::{
-    BlockCommand, BlockSize, Blocks, Bytes, Instant, Issuer, LbaRange, Model, Nanos, PolicyAccount,
-    PolicyCounts, Support,
+    BlockCommand, BlockSize, Blocks, Bytes, DiscardAccount, DiscardCounts, DriveDiscards, Instant,
+    LbaRange, Model, Nanos, Support,
 };
 use trimbench_policy::{
-    Choice, ExtentCounts, Extents, Foreground, Options, PolicyError, QueueCounters, TrimPolicy,
-    Trimmer, TrimmerStep,
+    Choice, ExtentCounts, Extents, Foreground, Issuer, Options, PolicyError, TrimPolicy, Trimmer,
+    TrimmerStep,
 };
 
 use super::{DiscardCounters, Discards};
@@ -221,19 +221,15 @@ impl Policy {
         true
     }
 
-    fn account(&self) -> PolicyAccount {
-        let QueueCounters { freed, issued, deferred, skipped, invalidated, .. } =
-            *self.trimmer.counters();
-        let left_alone = self.left_alone;
-        let of = |count: u64, blocks: Blocks| PolicyCounts { count, bytes: bytes(blocks.0) };
-        let tally = |tally: ExtentCounts| of(tally.count, tally.blocks);
-        PolicyAccount {
-            freed: tally(freed),
-            issued: of(issued.count - left_alone.count, issued.blocks - left_alone.blocks),
-            deferred: tally(deferred),
-            skipped: of(skipped.count + left_alone.count, skipped.blocks + left_alone.blocks),
-            invalidated: tally(invalidated),
-            waiting: bytes(self.pending()),
+    fn account(&self) -> DiscardAccount {
+        let mut totals = self.trimmer.discards(block_size());
+        let ExtentCounts { count, blocks } = self.left_alone;
+        totals.issued.count -= count;
+        totals.issued.bytes = totals.issued.bytes - bytes(blocks.0);
+        totals.skipped.count += count;
+        totals.skipped.bytes += bytes(blocks.0);
+        DiscardAccount {
+            totals,
             waiting_max: bytes(self.waiting_max),
             withheld_max: bytes(self.withheld_max),
             longest: self.longest,
@@ -250,12 +246,13 @@ pub fn policy(kind: FsKind, text: &str) -> Result<FsPolicy, PolicyError> {
     let choice: Choice = text.parse()?;
     match choice.own_path() {
         Some(issuer) if FsKind::of(issuer) == Some(kind) => Ok(FsPolicy::OwnPath(issuer)),
-        // It counts in filesystem blocks.
-        _ => {
-            let fs_block = BlockSize::new(FS_BLOCK).expect("4 KiB is a power of two");
-            choice.build(fs_block).map(FsPolicy::Queue)
-        }
+        _ => choice.build(block_size()).map(FsPolicy::Queue),
     }
+}
+
+/// What policies count in.
+fn block_size() -> BlockSize {
+    BlockSize::new(FS_BLOCK).expect("4 KiB is a power of two")
 }
 
 impl FsPolicy {
@@ -313,18 +310,21 @@ impl Discards {
         }
     }
 
-    fn account(&self, journal: &Journal) -> Option<PolicyAccount> {
+    fn account(&self, journal: &Journal) -> Option<DiscardAccount> {
         let Some(own) = &self.own_path else { return self.policy.as_ref().map(Policy::account) };
         let counters = self.counters;
-        let of = |count: u64, bytes: Bytes| PolicyCounts { count, bytes };
+        let of = |count: u64, bytes: Bytes| DiscardCounts { count, bytes };
         let freed = counters.freed + bytes(journal.discarded_ahead());
-        Some(PolicyAccount {
+        let totals = DriveDiscards {
             freed: of(counters.freed_extents, freed),
             issued: of(counters.issued, counters.discarded),
             deferred: of(counters.deferred, counters.deferred_bytes),
             skipped: of(counters.dropped_extents, counters.dropped),
             invalidated: of(counters.reused_extents, counters.reused),
             waiting: bytes(self.pending()),
+        };
+        Some(DiscardAccount {
+            totals,
             waiting_max: bytes(own.waiting_max),
             withheld_max: bytes(own.withheld_max),
             longest: self.longest,
@@ -387,7 +387,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// What its trim policy has done; `None` without one. What was left alone for want of space
     /// counts as skipped.
-    pub fn policy_account(&self) -> Option<PolicyAccount> {
+    pub fn policy_account(&self) -> Option<DiscardAccount> {
         self.discards.account(&self.journal)
     }
 

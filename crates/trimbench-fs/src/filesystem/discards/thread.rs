@@ -26,7 +26,8 @@
 //! f2fs waits for them; the segment in which a log goes on is like any other. Not modelled: the
 //! manners of `gc_urgent` and of little memory, which are not idle-aware; `discard_unit`.
 
-use trimbench_core::{BlockCommand, FileCommand, Instant, Issuer, Model, Nanos};
+use trimbench_core::{BlockCommand, FileCommand, Instant, Model, Nanos};
+use trimbench_policy::Issuer;
 
 use super::{Batch, Discards};
 use crate::allocator::Allocator;

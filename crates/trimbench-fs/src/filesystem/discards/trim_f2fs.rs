@@ -9,7 +9,8 @@
 //!
 //! Simplified: the lock against the cleaner (`gc_lock`) holds up nothing here.
 
-use trimbench_core::{BlockCommand, Instant, Issuer, Model, Nanos};
+use trimbench_core::{BlockCommand, Instant, Model, Nanos};
+use trimbench_policy::Issuer;
 
 use super::thread::{ROUND, cut};
 use crate::commands::{Progress, Slot, Stage, Stop, ended};

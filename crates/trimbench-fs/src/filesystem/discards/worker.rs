@@ -10,7 +10,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use trimbench_core::{BlockCommand, Instant, Issuer, Model, Nanos};
+use trimbench_core::{BlockCommand, Instant, Model, Nanos};
+use trimbench_policy::Issuer;
 
 use super::{DiscardCounters, Discards};
 use crate::allocator::Allocator;

@@ -1,6 +1,7 @@
 //! Freed space under a trim policy.
 
-use trimbench_core::{Issuer, PolicyAccount, Sender};
+use trimbench_core::{DiscardAccount, DriveDiscards};
+use trimbench_policy::{Issuer, Sender};
 
 use crate::kind::FsKind;
 
@@ -32,8 +33,12 @@ fn fill(machine: &mut Machine, files: u32) {
     machine.clear();
 }
 
-fn account(machine: &Machine) -> PolicyAccount {
+fn account(machine: &Machine) -> DiscardAccount {
     machine.fs().policy_account().expect("it has a policy")
+}
+
+fn totals(machine: &Machine) -> DriveDiscards {
+    account(machine).totals
 }
 
 #[test]
@@ -48,7 +53,7 @@ fn a_queue_is_discarded_at_the_commit_and_nobody_waits_for_it() {
     assert_eq!(account(&machine).withheld_max, bytes(64));
     machine.rest(SECOND);
     machine.fs().check();
-    let PolicyAccount { issued, deferred, .. } = account(&machine);
+    let DriveDiscards { issued, deferred, .. } = totals(&machine);
     assert_eq!((issued.count, issued.bytes, deferred.count), (2, bytes(64), 0));
     assert_eq!(machine.counters().discarded, bytes(64));
     assert_eq!(machine.fs().discards.policy_withholds(), 0);
@@ -75,10 +80,11 @@ fn of_its_own_path_there_is_an_account_and_nothing_else_changes() {
         assert_eq!(plain.fs().policy_account(), None);
         let done = account(&watched);
         let in_commit = issuer.rule().sender == Sender::Commit;
-        assert_eq!((done.freed.bytes, done.issued.bytes), (bytes(64), bytes(64)), "{name}");
-        assert_eq!((done.freed.count, done.issued.count), (2, 2), "{name}");
+        let DriveDiscards { freed, issued, deferred, .. } = done.totals;
+        assert_eq!((freed.bytes, issued.bytes), (bytes(64), bytes(64)), "{name}");
+        assert_eq!((freed.count, issued.count), (2, 2), "{name}");
         // The worker begins with one at once, and the second waits for it.
-        assert_eq!(done.deferred.count, u64::from(!in_commit), "{name}");
+        assert_eq!(deferred.count, u64::from(!in_commit), "{name}");
         assert_eq!(done.waiting_max, if in_commit { Bytes(0) } else { bytes(32) }, "{name}");
         // A commit gives the space back when all is discarded.
         let withheld = match issuer {
@@ -100,7 +106,7 @@ fn none_discards_nothing_and_counts_it_as_skipped() {
     machine.sync();
     machine.rest(Nanos::from_secs(1_000));
     assert!(machine.discards().is_empty());
-    assert_eq!(account(&machine).skipped.bytes, bytes(32));
+    assert_eq!(totals(&machine).skipped.bytes, bytes(32));
     assert_eq!(machine.counters().dropped, bytes(32));
 }
 
@@ -115,7 +121,7 @@ fn a_delayed_discard_comes_in_its_time() {
     assert_eq!(machine.fs().discards_pending(), bytes(32));
     machine.rest(Nanos::from_secs(2));
     assert_eq!(machine.discards(), [extent]);
-    assert_eq!(account(&machine).deferred.count, 1);
+    assert_eq!(totals(&machine).deferred.count, 1);
 }
 
 #[test]
@@ -129,7 +135,7 @@ fn what_is_taken_again_is_not_discarded() {
     machine.store(10, 64);
     machine.sync();
     let taken = machine.extents(10);
-    let reused = account(&machine).invalidated.bytes;
+    let reused = totals(&machine).invalidated.bytes;
     machine.rest(Nanos::from_secs(200));
     let discards = machine.discards();
     assert!(
@@ -162,8 +168,8 @@ fn what_is_kept_for_a_file_and_given_back_is_discarded() {
     machine.done(fsync(files));
     let taken = machine.extents(files);
     assert_eq!(machine.fs().allocator.obtainable(), machine.fs().allocator.free() + 24);
-    assert_eq!(account(&machine).invalidated.bytes, bytes(40));
-    assert_eq!(account(&machine).waiting, bytes(1_024 - 40));
+    assert_eq!(totals(&machine).invalidated.bytes, bytes(40));
+    assert_eq!(totals(&machine).waiting, bytes(1_024 - 40));
     machine.rest(Nanos::from_secs(200));
     let blocks = |machine: &Machine| machine.discards().iter().map(|it| it.length).sum::<u64>();
     assert_eq!(blocks(&machine), 1_024 - 64, "what is kept is left alone");
@@ -171,10 +177,10 @@ fn what_is_kept_for_a_file_and_given_back_is_discarded() {
     machine.unlink(files);
     machine.sync();
     machine.rest(Nanos::from_secs(200));
-    let PolicyAccount { freed, issued, invalidated, .. } = account(&machine);
+    let DriveDiscards { freed, issued, invalidated, .. } = totals(&machine);
     assert_eq!((freed.bytes, invalidated.bytes), (bytes(1_024 + 40), bytes(40)), "{taken:?}");
     assert_eq!(issued.bytes, bytes(1_024), "all that is free is discarded, once");
-    assert_eq!((blocks(&machine), account(&machine).waiting), (1_024, Bytes(0)));
+    assert_eq!((blocks(&machine), totals(&machine).waiting), (1_024, Bytes(0)));
     machine.fs().check();
 }
 
@@ -184,7 +190,7 @@ fn unmount_gives_up_what_waits_and_lets_the_rest_end() {
     machine.unlink(0);
     machine.unmount();
     assert!(machine.discards().is_empty());
-    assert_eq!(account(&machine).skipped.bytes, bytes(32));
+    assert_eq!(totals(&machine).skipped.bytes, bytes(32));
     let mut machine = filled("btrfs-async,delay=1s", 4);
     machine.unlink(0);
     machine.sync();
@@ -222,7 +228,7 @@ fn a_policy_sees_how_long_the_foreground_waits() {
         fill(&mut machine, 4);
         machine.unlink(1);
         machine.sync();
-        assert_eq!(account(&machine).skipped.bytes, bytes(skipped), "{write}");
+        assert_eq!(totals(&machine).skipped.bytes, bytes(skipped), "{write}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use trimbench_core::{BlockSize, Blocks, DrainRule};
+use trimbench_core::{BlockSize, Blocks, DrainRule, Storage};
 
 use super::*;
 
@@ -68,9 +68,19 @@ impl Recorder {
     }
 }
 
-impl Model for Recorder {
+impl Storage for Recorder {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Recorder {
     fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
         let span = match command {
             BlockCommand::Read(range) | BlockCommand::Write { range, .. } => {
@@ -123,14 +133,6 @@ impl Model for Recorder {
             self.under_way.pop_front();
             out.push(Completion { tag, at, status: Status::Done });
         }
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        DeviceStatistics::default()
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 

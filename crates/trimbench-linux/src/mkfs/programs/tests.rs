@@ -45,15 +45,17 @@ fn each_mkfs_is_quiet_overwrites_and_discards_as_wished() {
 
 #[test]
 fn a_program_that_fails_says_why_in_one_line() {
+    let said = |failure: ProgramFailure| failure.to_string();
     let shell = |script: &'static str| {
-        run("sh", |command| {
+        let arguments = |command: &mut Command| {
             command.args(["-c", script]);
-        })
+        };
+        run("sh", arguments).map_err(said)
     };
     assert_eq!(shell("echo for nobody; echo just a warning >&2"), Ok(()));
     let wordy = "printf '\\n  it is broken  \\nusage: it\\n' >&2; exit 1";
     assert_eq!(shell(wordy), Err("it is broken".to_owned()));
     assert_eq!(shell("echo for nobody; exit 3"), Err("exit status: 3".to_owned()));
-    let missing = run("no-such-program", |_| ());
+    let missing = run("no-such-program", |_| ()).map_err(said);
     assert_eq!(missing, Err("there is no `no-such-program`".to_owned()));
 }

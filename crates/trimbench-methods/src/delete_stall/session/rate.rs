@@ -4,12 +4,13 @@
 use trimbench_core::{Bytes, DeviceStatistics, Instant, Nanos, Status};
 use trimbench_results::Step;
 
-use super::super::rate::{ALONE, CONFIRMATION, LONGER, Pace, TRY, Tails, search, verdict};
-use super::super::steps::RateDeletionStep;
+use super::super::rate::{ALONE, CONFIRMATION, LONGER, Pace, TRY, search, verdict};
+use super::super::steps::{RateDeletionStep, RateTryStep};
 use super::super::subject::StallSubject;
 use super::{Deletions, SAMPLE_EVERY, discarded};
 use trimbench_engine::{
-    MethodError, MethodSession, OpenLoop, PacedScripts, RandomAccess, Sample, Several, Stage,
+    LimitedTail, MethodError, MethodSession, OpenLoop, PacedScripts, RandomAccess, RateLength,
+    Sample, Several, Stage,
 };
 
 /// Of the streams of a part, chunks and load, the second.
@@ -121,8 +122,11 @@ impl<S: StallSubject> Deletions<'_, S> {
         let alone = Try { id: ALONE.to_owned(), kind: ALONE, deletion: None, length: 1 };
         if measure(self, alone)? {
             for &chunk in &self.method.rate_chunks {
-                search(self.method.rate_max.0, |rate, confirms| {
-                    let (kind, length) = if confirms { (CONFIRMATION, LONGER) } else { (TRY, 1) };
+                search(self.method.rate_max.0).run(|rate, length| {
+                    let (kind, length) = match length {
+                        RateLength::Tried => (TRY, 1),
+                        RateLength::Confirmed => (CONFIRMATION, LONGER),
+                    };
                     let id = format!("{kind}-{chunk}-{rate}");
                     measure(self, Try { id, kind, deletion: Some((chunk, rate)), length })
                 })?;
@@ -142,22 +146,28 @@ impl<S: StallSubject> Deletions<'_, S> {
         };
         let room = method.sizes.last().copied().unwrap_or(chunk);
         let per_part = (room.0 / chunk.0.max(1)).max(1).min(pace.chunks);
-        let mut tails = Tails::new(pace, method.gap, limit);
+        let mut tail = LimitedTail::new((pace.time(), pace.interval), method.gap, limit);
         let expected = pace.time().0 / method.gap.0;
         let mut before = 0;
         let mut all = Outcome::default();
-        while before < pace.chunks && !tails.has_failed(expected) {
+        while before < pace.chunks && !tail.has_failed(expected) {
             let chunks = per_part.min(pace.chunks - before);
             let part = Part { number: before, chunk, pace, chunks };
-            all.add(self.part(&what.id, &part, &mut tails)?);
+            all.add(self.part(&what.id, &part, &mut tail)?);
             before += chunks;
         }
         let deletion = what.deletion.map(|it| all.of(before, it));
-        Ok(Step::of(what.id.clone(), what.kind, &tails.measured(deletion)))
+        let tried = RateTryStep { tail: tail.measured(), deletion };
+        Ok(Step::of(what.id.clone(), what.kind, &tried))
     }
 
     /// One part: deletes it beside the load, which goes on until the discards are over.
-    fn part(&mut self, id: &str, part: &Part, tails: &mut Tails) -> Result<Outcome, MethodError> {
+    fn part(
+        &mut self,
+        id: &str,
+        part: &Part,
+        tail: &mut LimitedTail,
+    ) -> Result<Outcome, MethodError> {
         let method = self.method;
         let files = self.make_chunks(part)?;
         self.idle(method.rest)?;
@@ -188,9 +198,9 @@ impl<S: StallSubject> Deletions<'_, S> {
             if sample.stream == LOAD && sample.intended >= from {
                 let after = sample.intended.since(from);
                 if sample.intended < end {
-                    tails.note(counted_before + after, sample.response_time());
+                    tail.note(counted_before + after, sample.response_time());
                 } else {
-                    tails.note_behind(counted_before + last, sample.response_time());
+                    tail.note_behind(counted_before + last, sample.response_time());
                 }
             }
         };

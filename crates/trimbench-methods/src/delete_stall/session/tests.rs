@@ -2,7 +2,7 @@
 
 use trimbench_core::{
     BlockCommand, BlockSize, Capabilities, Clock, Completion, DrainRule, ForceDiscards, Interrupt,
-    Medium, Model, Ppm, Rejected, Status, Support, Tag, Virtual,
+    Medium, Model, Ppm, Rejected, Status, Storage, Support, Tag, Virtual,
 };
 use trimbench_trace::NoTraces;
 
@@ -60,9 +60,19 @@ impl Toy {
     }
 }
 
-impl Model for Toy {
+impl Storage for Toy {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        self.statistics
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Toy {
     fn submit(&mut self, now: Instant, tag: Tag, what: BlockCommand) -> Result<(), Rejected> {
         self.log.push((now, what));
         let until_shown = self.shown_after.0.saturating_sub(self.worked_off_after.0);
@@ -95,14 +105,6 @@ impl Model for Toy {
         }
         let due = self.queue.extract_if(.., |entry| entry.0 <= now);
         out.extend(due.map(|(at, tag)| Completion { tag, at, status: Status::Done }));
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        self.statistics
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }
 

@@ -3,7 +3,7 @@ use trimbench_core::Bytes;
 use super::*;
 
 fn drive(issued: u64, waiting: u64) -> DriveDiscards {
-    let issued = PolicyCounts { count: issued, bytes: Bytes(issued * 4_096) };
+    let issued = DiscardCounts { count: issued, bytes: Bytes(issued * 4_096) };
     DriveDiscards { issued, waiting: Bytes(waiting), ..DriveDiscards::default() }
 }
 

@@ -226,9 +226,9 @@ fn nothing_is_touched_where_the_files_do_not_fit() {
     };
     assert_eq!(once.fits(&with(once.space())), Ok(()));
     let less = with(Bytes(once.space().0 - 1));
-    assert!(once.fits(&less).unwrap_err().contains("its files grow to"));
+    assert!(once.fits(&less).unwrap_err().to_string().contains("its files grow to"));
     let device = says(Bytes::gib(9), Bytes(4_096), Bytes::gib(1));
-    assert!(once.fits(&device).unwrap_err().contains("name a directory"));
+    assert!(once.fits(&device).unwrap_err().to_string().contains("name a directory"));
 
     let mut files = ToyFiles::new();
     files.capabilities = less;

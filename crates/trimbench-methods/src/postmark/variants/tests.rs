@@ -200,12 +200,12 @@ fn a_step_of_a_damaged_record_gives_a_terse_line_or_none() {
     let method = method(&[]);
     let mut step = took("discard", 1, 1.0);
     for phase in ["creation_s", "transactions_s", "deletion_s"] {
-        step.measure(phase, 1e300);
+        step.metrics.insert(phase.to_owned(), 1e300);
     }
     assert!(method.terse_1_51(&step).is_some());
-    step.set("seed", 4_294_967_296.0);
+    step.parameters.insert("seed".to_owned(), 4_294_967_296.0);
     assert_eq!(method.terse_1_51(&step), None);
-    step.set("seed", 42.0);
+    step.parameters.insert("seed".to_owned(), 42.0);
     step.metrics.remove("deletion_s");
     assert_eq!(method.terse_1_51(&step), None);
 }

@@ -139,7 +139,7 @@ fn a_drive_that_takes_no_trims_is_replayed_without() {
         discard: trimbench_core::Support::None,
         ..small_tlc(Bytes::mib(64), Ppm(80_000)).capabilities()
     };
-    let reason = generated(&[]).fits(&capabilities).unwrap_err();
+    let reason = generated(&[]).fits(&capabilities).unwrap_err().to_string();
     assert!(reason.contains("passes=stripped"), "{reason}");
     assert_eq!(generated(&[("passes", "stripped")]).fits(&capabilities), Ok(()));
 }

@@ -1,4 +1,4 @@
-use trimbench_results::{Harm, StepTable as _};
+use trimbench_results::HarmStep;
 
 use super::super::steps::TrimEdgesStep;
 use super::*;
@@ -10,7 +10,18 @@ fn step(id: &str, promise: TrimPromise, blocks: TrimBlocksStep) -> Step {
 
 /// So many untrimmed blocks, and nothing else.
 fn neighbours(count: u64) -> TrimBlocksStep {
-    TrimBlocksStep { neighbour_blocks: count, ..Default::default() }
+    TrimBlocksStep { neighbour_blocks: count, harm: neighbours_lost(0), ..Default::default() }
+}
+
+/// So many untrimmed blocks are lost, and there is no other harm.
+fn neighbours_lost(count: u64) -> HarmStep {
+    HarmStep {
+        neighbour_blocks_lost: Some(count),
+        rewritten_blocks_lost: Some(0),
+        trimmed_blocks_foreign: Some(0),
+        trimmed_blocks_against_promise: Some(0),
+        unwritten_blocks: Some(0),
+    }
 }
 
 fn verdict(figures: &[Figure], id: &str) -> String {
@@ -24,14 +35,6 @@ fn codes_stand_for_their_promises() {
         assert_eq!(code(*promise), number as u64);
         let step = step("a", *promise, neighbours(1));
         assert_eq!(Totals::of(&[StepOf::read(&step).unwrap()]).promise, *promise);
-    }
-}
-
-#[test]
-fn every_harm_is_a_count_of_the_steps() {
-    let rows = TrimIntegrityStep::rows("");
-    for harm in Harm::ALL {
-        assert!(rows.iter().any(|row| row.key == harm.key() && row.always), "{harm:?}");
     }
 }
 
@@ -78,9 +81,9 @@ fn shares_of_nothing_are_absent() {
 
 #[test]
 fn a_loss_names_its_first_place_and_how_often_it_came() {
-    let lost = |id, neighbour_blocks_lost, lba| {
-        let lost_lba_first = Some(lba);
-        let blocks = TrimBlocksStep { neighbour_blocks_lost, lost_lba_first, ..neighbours(100) };
+    let lost = |id, count, lba| {
+        let (harm, lost_lba_first) = (neighbours_lost(count), Some(lba));
+        let blocks = TrimBlocksStep { harm, lost_lba_first, ..neighbours(100) };
         step(id, TrimPromise::Zeroes, blocks)
     };
     let whole = step("whole", TrimPromise::Zeroes, neighbours(100));
@@ -95,8 +98,15 @@ fn a_loss_names_its_first_place_and_how_often_it_came() {
 
 #[test]
 fn a_loss_of_which_the_record_does_not_say_where_is_counted_and_not_judged() {
-    let blocks = TrimBlocksStep { neighbour_blocks_lost: 2, ..neighbours(100) };
+    let blocks = TrimBlocksStep { harm: neighbours_lost(2), ..neighbours(100) };
     let lost = &analyse(&[step("a", TrimPromise::Zeroes, blocks)])[0];
     assert!((lost.value - 2.0).abs() < 1e-9);
     assert_eq!(lost.verdict, None);
+}
+
+#[test]
+fn a_step_that_lacks_the_count_of_a_harm_does_not_say_that_nothing_was_lost() {
+    let blocks = TrimBlocksStep { harm: HarmStep::default(), ..neighbours(100) };
+    let figures = analyse(&[step("a", TrimPromise::Zeroes, blocks)]);
+    assert_eq!(verdict(&figures, "neighbour-blocks-lost"), "nothing was checked");
 }

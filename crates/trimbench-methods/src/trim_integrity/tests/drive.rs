@@ -1,12 +1,12 @@
 //! Emulated drives, and ones whose answers are spoilt.
 
-use trimbench_core::Device;
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::{
     BlockCommand, Blocks, Bytes, Capabilities, Completion, Content, DeviceStatistics, Drive,
     DriveError, Instant, Lba, LbaRange, PurgeMeans, Rejected, Tag, Target, TrimPromise, Virtual,
     Wear,
 };
+use trimbench_core::{Device, Storage};
 use trimbench_results::Step;
 use trimbench_ssd::{Profile, SsdConfig};
 
@@ -81,13 +81,19 @@ where
     }
 }
 
-impl<F> Target for Spoilt<F> {
+impl<F> Storage for Spoilt<F> {
     type Command = BlockCommand;
 
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
+    fn statistics(&self) -> DeviceStatistics {
+        self.device.statistics()
+    }
+}
+
+impl<F> Target for Spoilt<F> {
     fn now(&self) -> Instant {
         self.device.now()
     }
@@ -100,10 +106,6 @@ impl<F> Target for Spoilt<F> {
 
     fn reap(&mut self, deadline: Instant, out: &mut Vec<Completion>) {
         self.device.reap(deadline, out);
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        self.device.statistics()
     }
 }
 

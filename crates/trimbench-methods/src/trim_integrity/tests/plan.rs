@@ -104,13 +104,13 @@ fn a_target_that_does_not_fit_is_told_why() {
     let good = target(Bytes::gib(1), 512, Bytes(4_096));
     assert_eq!(fits(&good), Ok(()));
     let small = target(Bytes::mib(17), 512, Bytes(4_096));
-    assert!(fits(&small).unwrap_err().contains("there are 17MiB"));
+    assert!(fits(&small).unwrap_err().to_string().contains("there are 17MiB"));
     let exact = target(Bytes::mib(18), 512, Bytes(4_096));
     assert_eq!((fits(&exact), method.space()), (Ok(()), Bytes::mib(18)));
     let coarse = target(Bytes::gib(1), 512, Bytes::mib(1));
-    assert!(fits(&coarse).unwrap_err().contains("`--set region=64MiB`"));
+    assert!(fits(&coarse).unwrap_err().to_string().contains("`--set region=64MiB`"));
     let none = Capabilities { discard: Support::None, ..good.clone() };
-    assert!(fits(&none).unwrap_err().contains("no discards"));
+    assert!(fits(&none).unwrap_err().to_string().contains("no discards"));
     let directory = Medium::Directory { available: Bytes::gib(1), fs_block: Bytes(4_096) };
     assert!(fits(&Capabilities { medium: directory, ..good }).is_err());
 }

@@ -2,7 +2,7 @@ use trimbench_core::Caveat;
 use trimbench_results::{Interval, Outcome, Verdict};
 
 use super::*;
-use crate::testing::{detail, figure, record, session};
+use crate::testing::{detail, figure, placed, record, session};
 
 const WIDE: Style = Style { width: 100, colour: false, unicode: false };
 
@@ -16,20 +16,17 @@ fn shown(change: impl FnOnce(&mut Session), width: usize) -> String {
 }
 
 #[test]
-fn ids_of_percentiles_have_a_view_a_percentile_and_perhaps_a_suffix() {
-    let parse = |id| {
-        Percentile::parse(id).map(|percentile: Percentile| {
-            (percentile.view, percentile.name, percentile.percent, percentile.suffix)
-        })
+fn percentiles_are_those_that_their_coordinates_name() {
+    let named = |key: &str| {
+        let place = Coordinates::of_measure("response", "responses");
+        quantile(&placed("a", place.at(MetricAxis::Quantile, key), 1.0, "s"))
     };
-    assert_eq!(parse("response-p99"), Some(("response", "p99", 99.0, "")));
-    assert_eq!(parse("a-b-p99.99-c-d"), Some(("a-b", "p99.99", 99.99, "c-d")));
-    assert_eq!(parse("after-pause-p50"), Some(("after-pause", "p50", 50.0, "")));
-    let others =
-        ["largest-delay", "p99", "-p99", "view-p", "view-p9x", "view-p99.", "view-p99.9.9"];
-    for id in others.into_iter().chain(["view-p3500", "view-pinf", "view-p1e1", "view-p-9"]) {
-        assert_eq!(parse(id), None, "{id}");
+    assert_eq!(named("p99"), Some(Quantile::P99));
+    assert_eq!(named("p99.99"), Some(Quantile::P99_99));
+    for other in ["99", "p", "p9x", "p99.", "p99.9.9", "p3500", "pinf", "p1e1", "p-9"] {
+        assert_eq!(named(other), None, "{other}");
     }
+    assert_eq!(quantile(&figure("response-p99", "response time, p99", 1.0, "s")), None);
 }
 
 #[test]
@@ -52,12 +49,14 @@ fn percentiles_of_any_method_share_the_matrix() {
     let text = shown(
         |session| {
             session.figures.clear();
-            for (id, title, n) in [
-                ("trim-p99", "TRIM latency, p99", 1_000),
-                ("trim-p5", "TRIM latency, p5", 2_000),
-                ("read-p99", "p99 of reads", 7),
+            for (measure, quantile, n) in [
+                ("TRIM latency", "p99", 1_000),
+                ("TRIM latency", "p5", 2_000),
+                ("of reads", "p99", 7),
             ] {
-                let mut figure = figure(id, title, 0.5, "s");
+                let place = Coordinates::of_measure(measure, measure);
+                let place = place.at(MetricAxis::Quantile, quantile);
+                let mut figure = placed(&place.to_string(), place, 0.5, "s");
                 figure.n = n;
                 session.figures.push(figure);
             }

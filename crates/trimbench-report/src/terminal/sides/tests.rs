@@ -1,19 +1,24 @@
 use trimbench_results::Interval;
 
 use super::*;
-use crate::testing::{self, figure};
+use crate::testing::{self, placed};
 
 #[test]
 fn both_mounts_stand_side_by_side_a_table_for_each_buffering() {
-    let mut noise = figure("total-duration-diff-unbuffered", "Total_duration, DIFF", 0.5, "%");
+    let total = |side: &str, buffering: &str, value, unit| {
+        let place = Coordinates::of_measure("total-duration", "Total_duration");
+        let place = place.at(Side, side).at(Buffering, buffering);
+        placed(&format!("{side}-{buffering}"), place, value, unit)
+    };
+    let mut noise = total("diff", "unbuffered", 0.5, "%");
     noise.interval = Interval::new(-1.25, 2.0, 0.95);
     noise.verdict = Some(Verdict::Noise);
     let figures = [
-        figure("total-duration-diff-buffered", "Total_duration, DIFF", 1_093.69, "%"),
-        figure("total-duration-nodiscard-buffered", "Total_duration, nodiscard", 220.2, "s"),
-        figure("total-duration-discard-buffered", "Total_duration, discard", 2_628.5, "s"),
+        total("diff", "buffered", 1_093.69, "%"),
+        total("nodiscard", "buffered", 220.2, "s"),
+        total("discard", "buffered", 2_628.5, "s"),
         noise,
-        figure("total-duration-nodiscard-unbuffered", "Total_duration, nodiscard", 218.4, "s"),
+        total("nodiscard", "unbuffered", 218.4, "s"),
     ];
     let figures: Vec<&Figure> = figures.iter().collect();
     assert!(figures.iter().all(|figure| holds(figure)));
@@ -30,7 +35,9 @@ fn both_mounts_stand_side_by_side_a_table_for_each_buffering() {
 
 #[test]
 fn other_figures_stand_in_no_such_table() {
-    for id in ["total-duration", "weighted-p99.9-placebo", "discard-buffered", "sync-buffered"] {
-        assert!(!holds(&figure(id, "anything", 1.0, "s")), "{id}");
+    let measure = Coordinates::of_measure("sync", "sync after the end");
+    let (half, other) = (measure.clone().at(Side, "diff"), measure.clone().at(Side, "else"));
+    for place in [Coordinates::none(), measure, half, other.at(Buffering, "buffered")] {
+        assert!(!holds(&placed("sync-diff-buffered", place.clone(), 1.0, "s")), "{place}");
     }
 }

@@ -1,9 +1,10 @@
+use MetricAxis::{Trimmed, Written};
 use trimbench_core::Caveat;
-use trimbench_results::Outcome;
+use trimbench_results::{Coordinates, MetricAxis, Outcome};
 
 use crate::style::Style;
 use crate::terminal::{Detail, terminal};
-use crate::testing::{figure, record, session};
+use crate::testing::{placed, record, session};
 
 const STYLE: Style = Style { width: 80, colour: false, unicode: false };
 
@@ -14,9 +15,10 @@ fn figures_over_a_plane_are_a_table_with_bounds_and_notes() {
     for (trimmed, written, value) in
         [(50, 0, 0.0), (100, 0, 0.07), (50, 100, 0.34), (100, 100, 2.0)]
     {
-        let id = format!("settling-trimmed-{trimmed}-written-{written}");
-        let title = format!("settling time, {trimmed} % trimmed, {written} % written before");
-        let mut figure = figure(&id, &title, value, "s");
+        let place = Coordinates::of_measure("settling", "settling time")
+            .called(Trimmed, trimmed.to_string(), format!("{trimmed} % trimmed"))
+            .called(Written, written.to_string(), format!("{written} % written before"));
+        let mut figure = placed(&place.to_string(), place, value, "s");
         if value >= 2.0 {
             figure.caveat(Caveat::WindowTooShort);
         }

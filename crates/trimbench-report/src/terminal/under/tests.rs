@@ -1,9 +1,9 @@
 use trimbench_core::Caveat;
-use trimbench_results::{Outcome, Verdict};
+use trimbench_results::{Coordinates, MetricAxis, Outcome, Verdict};
 
 use crate::style::Style;
 use crate::terminal::{Detail, terminal};
-use crate::testing::{figure, record, session};
+use crate::testing::{placed, record, session};
 
 const STYLE: Style = Style { width: 60, colour: false, unicode: false };
 
@@ -18,9 +18,8 @@ fn figures_under_different_things_are_tables_as_wide_as_the_terminal() {
             if (row, at) == ("none", 4) {
                 continue;
             }
-            let id = format!("{}-under-{row}", column.replace(' ', "-"));
-            let title = format!("{column}, under {row}");
-            let mut figure = figure(&id, &title, base + at as f64, "ms");
+            let place = Coordinates::of_measure(column, column).at(MetricAxis::Policy, row);
+            let mut figure = placed(&place.to_string(), place, base + at as f64, "ms");
             if (row, at) == ("paced", 1) {
                 figure.verdict = Some(Verdict::Front);
                 figure.caveat(Caveat::NoSteadyState);

@@ -1,6 +1,7 @@
 //! What stands on a card beside its answer.
 
 use super::*;
+use crate::step::DeletionDiscardsStep;
 
 #[test]
 fn an_answer_says_what_would_change_it_and_what_was_not_asked() {
@@ -158,7 +159,7 @@ fn a_filesystem_on_a_drive_is_of_its_card() {
 #[test]
 fn an_invalid_figure_that_says_otherwise_leaves_no_answer() {
     let late = caveat(loud(), Caveat::LateSchedule);
-    let sweep = || sweep(256.0, [0.1, 0.2, 0.3], 0.004);
+    let sweep = || sweep(256.0, 0.2, 0.004);
     let advice = advice(&[late, sweep()]);
     assert_eq!(advice.action, Action::Unknown);
     assert_eq!(
@@ -195,14 +196,15 @@ fn a_filesystem_that_is_mounted_without_discard_has_no_answer_and_says_why() {
 
 #[test]
 fn discards_that_came_after_the_window_accuse_no_layer() {
-    let with = |total: f64| {
-        let mut step = Step::new("delete-0", "delete");
+    let with = |total: u64| {
+        let discarded_bytes_total = Some(Bytes(total));
+        let discards = DeletionDiscardsStep { discarded_bytes_total, ..Default::default() };
+        let mut step = Step::of("delete-0", "delete", &discards);
         step.caveat(Caveat::NoDiscard);
-        step.measure("discarded_bytes_total", total);
         let mut it = quiet();
         it.steps = vec![step];
         advice(&[it]).action
     };
-    assert_eq!(with(0.0), Action::TrimDoesNotReach);
-    assert_ne!(with(1e9), Action::TrimDoesNotReach);
+    assert_eq!(with(0), Action::TrimDoesNotReach);
+    assert_ne!(with(1_000_000_000), Action::TrimDoesNotReach);
 }

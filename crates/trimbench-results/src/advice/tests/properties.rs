@@ -38,9 +38,9 @@ fn any_sessions() -> impl Strategy<Value = Vec<Session>> {
         some((gain(), wear()).prop_map(|(gain, wear)| replay(gain, wear)).boxed()),
         some(
             prop_oneof![
-                Just(sweep(256.0, [0.1, 0.2, 0.3], 0.004)),
-                Just(sweep(1.0, [0.01, 32.0, 512.0], 0.6)),
-                Just(sweep(0.0, [80.0, 82.0, 83.0], 5.0)),
+                Just(sweep(256.0, 0.2, 0.004)),
+                Just(sweep(1.0, 32.0, 0.6)),
+                Just(sweep(0.0, 82.0, 5.0)),
             ]
             .boxed(),
         ),
@@ -189,9 +189,8 @@ proptest! {
         let mut all = sessions;
         let mut lost = session("trim-integrity", Vec::new());
         lost.finished = finished;
-        let mut step = Step::new("whole", "trim");
-        step.measure(crate::Harm::NeighboursLost.key(), 1.0);
-        lost.steps.push(step);
+        let harm = crate::HarmStep { neighbour_blocks_lost: Some(1), ..Default::default() };
+        lost.steps.push(Step::of("whole", "trim", &harm));
         all.push(lost);
         prop_assert_eq!(advice(&all).action, Action::DoNotTrim);
     }

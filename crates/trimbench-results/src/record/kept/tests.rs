@@ -12,7 +12,7 @@ fn running() -> RunRecord {
 /// A line of a step of the first session, behind so many that it has.
 fn line(record: &RunRecord, after: usize, id: &str) -> Vec<u8> {
     let mut step = Step::new(id, "delete");
-    step.measure("stutter_s", 0.1 + 0.2);
+    step.metrics.insert("stutter_s".to_owned(), 0.1 + 0.2);
     let origin = StepOrigin::of(record, 0).unwrap();
     KeptStep::new(origin, record.sessions[0].steps.len() + after, step).to_line()
 }
@@ -143,7 +143,7 @@ fn lines_in_another_order_and_a_second_step_of_one_id_are_rejected() {
     assert_eq!(steps, ["a", "c"]);
     assert_eq!(flaws, [(3, LineFlaw::OutOfOrder)]);
     let mut step = Step::new("a", "delete");
-    step.measure("stutter_s", 9.0);
+    step.metrics.insert("stutter_s".to_owned(), 9.0);
     let origin = StepOrigin::of(&record, 0).unwrap();
     let other = KeptStep::new(origin, record.sessions[0].steps.len() + 1, step).to_line();
     let (steps, flaws) = added(&record, &[a, other].concat());

@@ -49,7 +49,7 @@ fn of_a_record_cut_off_anywhere_the_whole_sessions_before_the_cut_are_kept() {
 #[test]
 fn a_record_of_the_future_is_read_as_far_as_it_is_alike() {
     let json = three()
-        .replacen("\"schema\": 3", "\"schema\": 4", 1)
+        .replacen("\"schema\": 4", "\"schema\": 5", 1)
         .replacen("\"seed\"", "\"mood\": \"good\",\n  \"seed\"", 1)
         .replacen("\"state\": \"fresh, filled once\"", "\"state\": { \"fill\": 1 }", 1);
     let Salvaged { record, flaws } = salvaged(&json);
@@ -59,7 +59,7 @@ fn a_record_of_the_future_is_read_as_far_as_it_is_alike() {
     assert_eq!(record.sessions[0].figures.len(), 1);
     assert_eq!(
         flaws,
-        ["the record has format 4; this version reads up to 3: what it shares with that is shown"]
+        ["the record has format 5; this version reads up to 4: what it shares with that is shown"]
     );
 }
 

@@ -1,5 +1,6 @@
 use super::super::tests::record;
 use super::*;
+use crate::metric::{Direction, Metric};
 
 #[test]
 fn a_sealed_record_is_known_to_be_changed_whatever_is_changed() {
@@ -31,6 +32,19 @@ fn a_sealed_record_is_known_to_be_changed_whatever_is_changed() {
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let compact = serde_json::to_vec(&value).unwrap();
     assert!(RunRecord::from_json(&compact).unwrap().is_unchanged(&compact));
+}
+
+#[test]
+fn the_seal_of_a_record_of_an_older_format_is_as_good() {
+    let figure = Metric::member("largest-delay", "delay A, 4GB deleted", "s", Direction::Lower);
+    let mut old = RunRecord { schema: 3, run_id: Some("0".repeat(32)), ..record() };
+    old.sessions[0].figures.extend(figure.measured(0.5));
+    let json = old.to_json();
+    let read = RunRecord::from_json(&json).unwrap();
+    assert!(!read.sessions[0].figures[1].coordinates.is_empty() && read.is_unchanged(&json));
+    let changed = String::from_utf8(json).unwrap().replacen("0.5", "0.6", 1);
+    let read = RunRecord::from_json(changed.as_bytes()).unwrap();
+    assert!(!read.is_unchanged(changed.as_bytes()));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn order(record: &mut Record, name: &str, shared: &mut Shared) -> Result<(), Tra
 impl Damage {
     fn error(self, name: &str) -> TraceError {
         let (place, found) = match self {
-            Self::Group { byte, why, .. } => (byte, why),
+            Self::Group { byte, why, .. } => (byte, why.to_string()),
             Self::Sum => (0, "records whose checksum is not the file's".to_owned()),
         };
         TraceError::Broken {

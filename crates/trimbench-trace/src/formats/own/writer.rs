@@ -48,7 +48,8 @@ impl OwnWriter {
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
             .build();
-        let encoder = SerializedFileWriter::new(Vec::new(), schema()?, Arc::new(properties));
+        let schema = schema().map_err(io::Error::other)?;
+        let encoder = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties));
         let encoder = encoder.map_err(io::Error::other)?;
         let (waiting, groups) = (Vec::new(), Vec::new());
         let frames = recording.then_some(0);

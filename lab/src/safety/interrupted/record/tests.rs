@@ -43,7 +43,7 @@ fn steps(steps: usize) -> Progress {
 
 fn step(number: usize) -> Step {
     let mut step = Step::new(format!("step-{number}"), "trim");
-    step.measure("latency_s", number as f64 / 3.0);
+    step.metrics.insert("latency_s".to_owned(), number as f64 / 3.0);
     step
 }
 
@@ -66,7 +66,7 @@ fn a_record_between_what_was_kept_and_the_end_is_good() {
         }
         assert!(check((&whole.to_json(), b""), (&whole, is_same), Progress::END).is_ok());
         let mut compared = whole.clone();
-        compared.sessions[0].steps[0].measure("stutter_s", 0.5);
+        compared.sessions[0].steps[0].metrics.insert("stutter_s".to_owned(), 0.5);
         assert!(check((&record(1, 3).to_json(), b""), (&compared, is_same), steps(3)).is_ok());
     }
 }
@@ -86,7 +86,7 @@ fn the_record_of_another_run_is_found() {
     let mut other_step = record(1, 3);
     other_step.sessions[0].steps[1] = step(7);
     let mut other_value = record(1, 3);
-    other_value.sessions[0].steps[1].measure("latency_s", 1.0);
+    other_value.sessions[0].steps[1].metrics.insert("latency_s".to_owned(), 1.0);
     let mut other_method = record(1, 3);
     other_method.plan[0].method = "settle".to_owned();
     for (other, is_same) in [
@@ -137,7 +137,7 @@ fn a_resumed_run_that_lacks_something_or_measures_again_is_found() {
     let (kept, whole) = (record(1, 3), completed(5));
     assert_eq!(check_resumed(&whole, Some(&kept), &completed(5)), Ok(()));
     let mut again = whole.clone();
-    again.sessions[0].steps[1].measure("latency_s", 9.0);
+    again.sessions[0].steps[1].metrics.insert("latency_s".to_owned(), 9.0);
     let wrong = check_resumed(&again, Some(&kept), &whole).unwrap_err();
     assert!(wrong.contains("measured again"), "{wrong}");
     let wrong = check_resumed(&completed(4), Some(&kept), &whole).unwrap_err();

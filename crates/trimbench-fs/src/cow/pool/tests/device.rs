@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trimbench_core::{BlockSize, Operation as _, OperationKind, Status};
+use trimbench_core::{BlockSize, Operation as _, OperationKind, Status, Storage};
 
 use super::*;
 
@@ -54,9 +54,19 @@ impl Device {
     }
 }
 
-impl Model for Device {
+impl Storage for Device {
     type Command = BlockCommand;
 
+    fn statistics(&self) -> DeviceStatistics {
+        DeviceStatistics::default()
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+impl Model for Device {
     fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
         let (span, range) = match command {
             BlockCommand::Read(range) => (self.read, Some(range)),
@@ -92,13 +102,5 @@ impl Model for Device {
             let ((at, _), tag) = entry.remove_entry();
             out.push(Completion { tag, at, status: Status::Done });
         }
-    }
-
-    fn statistics(&self) -> DeviceStatistics {
-        DeviceStatistics::default()
-    }
-
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 }

@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::units::narrow;
-use trimbench_core::{BlockSize, Blocks, Bytes, Grant, Instant, Lba, LbaRange, Nanos, Ppm};
+use trimbench_core::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 
 use super::super::{Paced, Settings};
-use crate::policy::{Backlog, Foreground, TrimPolicy};
+use crate::policy::{Backlog, Foreground, Grant, TrimPolicy};
 use crate::queue::QueueCounters;
 use crate::trimmer::{Extents, Options, Trimmer, TrimmerStep};
 
