@@ -13,9 +13,8 @@ use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Named, named, optional, within};
 use trimbench_core::{
     Account, BlockCommand, Bytes, Capabilities, Caveat, Clock, Completion, DiscardMode, Drive as _,
-    DriveError, Errno, Files, FilesystemSpec, Instant, LbaRange, Medium, Model, Nanos,
-    ProvisionError, Provisioner, Status, Storage as _, Support, Tag, Target, Virtual, named_enum,
-    settings,
+    DriveError, Errno, Files, FilesystemSpec, Instant, LbaRange, Medium, Nanos, ProvisionError,
+    Provisioner, Status, Storage as _, Support, Tag, Target, Virtual, named_enum, settings,
 };
 use trimbench_fs::{Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, FsPolicy, Journaling};
 use trimbench_policy::{Ext4Era, Issuer};
