@@ -131,14 +131,13 @@ struct DrawnSettings {
 
 #[test]
 fn damaged_settings_are_refused_in_words_or_all_before_a_run_is_computed_of_them() {
-    let Ok(TargetSpec::Emulated(drive)) = TargetSpec::parse("sim:vendor2", None) else {
-        panic!("a profile is no emulated drive");
-    };
+    let target = TargetSpec::parse("sim:vendor2", None).expect("it is a profile");
+    let drive = target.emulated_drive().expect("a profile is an emulated drive");
     let watched = Watched::new("settings");
     bolero::check!()
         .with_iterations(4_000)
         .with_generator(Drawn(draw_settings))
-        .for_each(|settings| watched.read(settings, |settings| is_resolved(settings, &drive)));
+        .for_each(|settings| watched.read(settings, |settings| is_resolved(settings, drive)));
     watched.expect_understood(0.1..0.9);
 }
 
@@ -197,16 +196,7 @@ fn is_target(text: &str) -> bool {
     let printed = target.to_string();
     let again = TargetSpec::parse(&printed, None).unwrap_or_else(|it| panic!("{printed}: {it}"));
     assert_eq!(again.to_string(), printed);
-    let space = Bytes::gib(100);
-    match target {
-        TargetSpec::Emulated(spec) => drop(spec.settled(space)),
-        TargetSpec::Modelled(spec) => drop(spec.settled(space)),
-        TargetSpec::Pool(spec) => drop(spec.settled(space)),
-        TargetSpec::Real(_)
-        | TargetSpec::Scratch(_)
-        | TargetSpec::Directory(_)
-        | TargetSpec::Device(_) => {}
-    }
+    let _ = target.settled(None, Bytes::gib(100));
     true
 }
 

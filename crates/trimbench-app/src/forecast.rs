@@ -1,10 +1,10 @@
 //! What a plan would do, how long that takes and what it needs: the content of a dry run.
 
 use trimbench_core::{Bytes, Nanos};
+use trimbench_devices::TargetOutlook;
 use trimbench_engine::Demand;
 
 use crate::failure::Failure;
-use crate::outlook::TargetOutlook;
 use crate::plan::{DiscardOutlook, Plan, ResolvedSession};
 use crate::traces::TraceFiles;
 
@@ -14,7 +14,7 @@ pub struct SessionForecast<'a> {
     /// The session.
     pub session: &'a ResolvedSession,
     /// What is known of its target; `None` where that cannot be had.
-    pub target: Option<TargetOutlook<'a>>,
+    pub target: Option<TargetOutlook>,
     /// What it takes, with its looks for other load and its waits for discards; `None` if it would
     /// end before it measures.
     pub demand: Option<Demand>,
@@ -60,8 +60,11 @@ pub struct ForecastTotal {
 impl Plan {
     /// What this session of the plan would do. Devices and traces are looked at.
     pub fn forecast<'a>(&self, session: &'a ResolvedSession) -> SessionForecast<'a> {
-        let (target, demand, obstacle) = match session.outlook(&self.consent) {
-            Err(reason) => (None, None, Some(Obstacle::Refused { reason, hint: None })),
+        let (target, demand, obstacle) = match session.target.outlook(&self.consent) {
+            Err(error) => {
+                let reason = error.to_string();
+                (None, None, Some(Obstacle::Refused { reason, hint: None }))
+            }
             Ok(target) => match self.demand(session, &target) {
                 Err(obstacle) => (Some(target), None, Some(obstacle)),
                 Ok(demand) => {
@@ -79,7 +82,7 @@ impl Plan {
     fn demand(
         &self,
         session: &ResolvedSession,
-        target: &TargetOutlook<'_>,
+        target: &TargetOutlook,
     ) -> Result<Demand, Obstacle> {
         let method = &session.method;
         method.fits(&target.ideal).map_err(|it| Obstacle::LeftOut { reason: it.to_string() })?;

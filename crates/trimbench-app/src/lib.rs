@@ -17,12 +17,10 @@
 
 mod failure;
 mod forecast;
-mod ideal;
 mod job;
 mod judge;
 mod monitor;
 mod options;
-mod outlook;
 mod plan;
 mod rough;
 mod run;
@@ -36,7 +34,6 @@ pub use job::{job_text, read_job};
 pub use judge::Judgement;
 pub use monitor::{RunMonitor, RunWarning};
 pub use options::{PlanOptions, QuietOptions};
-pub use outlook::TargetOutlook;
 pub use plan::{DiscardOutlook, LEAVE_METHODS_OUT, Plan, ResolvedSession, jobs, preset};
 pub use rough::{rough_bytes, rough_span};
 pub use run::{OpenRun, RunCaller, RunEnd, TargetBusy};

@@ -228,7 +228,7 @@ fn on_default_targets(
                 ResolvedSession::new(target, method, preset, set)
             };
             let on_drive = on(format!("sim:{}", drive.name))?;
-            let session = if on_drive.fits_devices() {
+            let session = if on_drive.may_fit(&options.consent) {
                 on_drive
             } else {
                 on(format!("{DEFAULT_FILESYSTEM}:sim:{}", drive.name))?

@@ -1,22 +1,54 @@
 //! Why a target cannot be had, and what to do about it.
 
+use std::error::Error;
+use std::fmt;
 use std::path::PathBuf;
 
 use trimbench_core::nearest::did_you_mean;
 use trimbench_core::settings::SettingError;
-use trimbench_core::{Bytes, Nanos, ProvisionError, reason};
-use trimbench_linux::FilesystemKind;
+use trimbench_core::{Bytes, ProvisionError, reason};
 use trimbench_ssd::{BUILT_IN, DriveConfigError, ProfileError};
 
-use crate::options::{EMULATED, POOLS};
+use crate::options::EMULATED;
 
 /// A target that cannot be had.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct TargetError(pub(crate) Box<Problem>);
 
+/// Why a target of one kind cannot be had, where no other kind has that reason.
+pub(crate) trait KindProblem: Error + Send + Sync + 'static {
+    /// Whether the command line is at fault, rather than the target.
+    fn is_usage(&self) -> bool {
+        true
+    }
+
+    /// What to do about it.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The same of any kind.
+#[derive(Debug)]
+pub(crate) struct OfKind(Box<dyn KindProblem>);
+
+impl fmt::Display for OfKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl Error for OfKind {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
+    #[error(transparent)]
+    OfKind(OfKind),
     #[error("there is no profile `{name}`{}", did_you_mean(.nearest.as_deref()))]
     UnknownProfile { name: String, nearest: Option<String> },
     #[error("`{EMULATED}` does not name an emulated drive")]
@@ -25,20 +57,11 @@ pub(crate) enum Problem {
     #[error("`{name}` is not a target; did you mean `{EMULATED}{name}`?")]
     Unmarked { name: String },
     #[error("there is no kind of target `{name}`{}", did_you_mean(.nearest.as_deref()))]
-    UnknownKind { name: String, nearest: Option<String> },
+    UnknownKind { name: String, nearest: Option<String>, known: String },
     #[error("cannot make a filesystem on `{below}`: it is not a device")]
     NothingBelow { below: String },
-    #[error("`{key}` is a setting of {of}, not of {name}")]
-    OfAnother { key: &'static str, of: &'static str, name: &'static str },
     #[error("`{key}` is a setting of the host, not of a drive below {name}")]
     OfTheHost { key: &'static str, name: &'static str },
-    #[error(
-        "`scale={scale}` is too much for this drive: a group of the pool would last {group}, and a \
-         queue of {queue} in the drive would count as a stall of the pool"
-    )]
-    Scale { scale: u32, most: u32, queue: Nanos, group: Nanos },
-    #[error("{name} is a model, and can be made on emulated drives only")]
-    NotOnDevices { name: String },
     #[error(transparent)]
     Provision(#[from] ProvisionError),
     #[error(transparent)]
@@ -67,10 +90,10 @@ pub(crate) enum Problem {
     #[error("cannot purge by `{means}`: {reason}")]
     Purge { means: &'static str, reason: String },
     /// A character device, a socket, a pipe.
-    #[error("`{}` is neither a directory nor a block device nor an image file", path.display())]
-    NotATarget { path: PathBuf },
+    #[error("`{}` is neither {}", path.display(), known.join(" nor "))]
+    NotATarget { path: PathBuf, known: Vec<&'static str> },
     #[error("`{}` does not exist", path.display())]
-    Missing { path: PathBuf },
+    Missing { path: PathBuf, known: Vec<&'static str> },
     #[error("cannot reach `{}`: {}", path.display(), reason(.error))]
     Unreachable { path: PathBuf, error: std::io::Error },
     #[error("profile `{name}` has changed since the run began")]
@@ -79,10 +102,12 @@ pub(crate) enum Problem {
     Directory(#[from] trimbench_linux::DirectoryError),
     #[error(transparent)]
     Mount(#[from] trimbench_claim::mounts::MountError),
-    #[error(transparent)]
-    Scratch(#[from] trimbench_claim::ScratchError),
-    #[error("`{below}` is no directory in which a scratch image could be made")]
-    NoDirectoryBelow { below: String },
+}
+
+impl<P: KindProblem> From<P> for Problem {
+    fn from(problem: P) -> Self {
+        Self::OfKind(OfKind(Box::new(problem)))
+    }
 }
 
 impl<E> From<E> for TargetError
@@ -97,26 +122,23 @@ where
 impl TargetError {
     /// Whether the command line is at fault, rather than the target.
     pub fn is_usage(&self) -> bool {
-        matches!(
-            *self.0,
+        match &*self.0 {
+            Problem::OfKind(OfKind(problem)) => problem.is_usage(),
             Problem::UnknownProfile { .. }
-                | Problem::NoProfile
-                | Problem::Unmarked { .. }
-                | Problem::UnknownKind { .. }
-                | Problem::NothingBelow { .. }
-                | Problem::NoDirectoryBelow { .. }
-                | Problem::OfAnother { .. }
-                | Problem::OfTheHost { .. }
-                | Problem::NotOnDevices { .. }
-                | Problem::Scale { .. }
-                | Problem::Model(_)
-                | Problem::Setting(_)
-                | Problem::Unreadable { .. }
-                | Problem::Profile { .. }
-                | Problem::Config { .. }
-                | Problem::Memory { .. }
-                | Problem::ProfileChanged { .. }
-        )
+            | Problem::NoProfile
+            | Problem::Unmarked { .. }
+            | Problem::UnknownKind { .. }
+            | Problem::NothingBelow { .. }
+            | Problem::OfTheHost { .. }
+            | Problem::Model(_)
+            | Problem::Setting(_)
+            | Problem::Unreadable { .. }
+            | Problem::Profile { .. }
+            | Problem::Config { .. }
+            | Problem::Memory { .. }
+            | Problem::ProfileChanged { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether what was claimed has been disconnected, and is not known to be changed.
@@ -135,6 +157,7 @@ impl TargetError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match &*self.0 {
+            Problem::OfKind(OfKind(problem)) => return problem.hint(),
             Problem::UnknownProfile { .. } => {
                 let names: Vec<&str> = BUILT_IN.iter().map(|profile| profile.name).collect();
                 return Some(format!(
@@ -146,7 +169,7 @@ impl TargetError {
                 "write for example `sim:generic-nvme-tlc`; `trimbench list profiles` lists them"
             }
             Problem::Unmarked { .. } => "emulated drives begin with `sim:`",
-            Problem::UnknownKind { .. } => return Some(kinds()),
+            Problem::UnknownKind { known, .. } => return Some(known.clone()),
             Problem::NothingBelow { .. } => {
                 "write for example `ext4:sim:vendor2`, or `ext4:./image` with an image file or a \
                  block device"
@@ -154,10 +177,6 @@ impl TargetError {
             Problem::OfTheHost { .. } => {
                 "write it behind the filesystem's name, for example `xfs,wbt=0:sim:NAME`"
             }
-            Problem::Scale { most, .. } => {
-                return Some(format!("give `scale={most}` or less, or a drive with faster TRIMs"));
-            }
-            Problem::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`",
             Problem::Provision(error) => return error.advice.clone(),
             Problem::Setting(SettingError::UnknownKey { .. } | SettingError::NoValue { .. }) => {
                 "write for example `sim:vendor2,capacity=32GiB`, or \
@@ -172,33 +191,22 @@ impl TargetError {
                 "give a larger `--capacity`"
             }
             Problem::Claim(error) => return Some(error.hint()),
-            Problem::Scratch(error) => error.hint(),
-            Problem::NoDirectoryBelow { .. } => "write for example `scratch,size=1GiB:/srv/data`",
             Problem::Purge { .. } => "use `--purge auto`, or `--purge trim`",
             Problem::Block { error: trimbench_linux::BlockError::NotDirect, .. } => {
                 "put the image on a filesystem with direct I/O (ext4, XFS, btrfs)"
             }
-            Problem::Missing { path } if path.starts_with("/dev") => {
+            Problem::Missing { path, .. } if path.starts_with("/dev") => {
                 "`ls -l /dev/disk/by-id` lists drives by names that stay"
             }
-            Problem::NotATarget { .. } | Problem::Missing { .. } => {
-                "name a directory, a block device or an image file that exists, or an emulated \
-                 drive as `sim:NAME`"
+            Problem::NotATarget { known, .. } | Problem::Missing { known, .. } => {
+                let (last, others) = known.split_last()?;
+                let others = others.join(", ");
+                return Some(format!(
+                    "name {others} or {last} that exists, or an emulated drive as `{EMULATED}NAME`"
+                ));
             }
             _ => return None,
         };
         Some(hint.to_owned())
     }
-}
-
-/// The kinds of targets that have a name.
-fn kinds() -> String {
-    let filesystems = FilesystemKind::ALL.map(|kind| format!("`{}:`", kind.id()));
-    let pools = POOLS.map(|pool| format!("`{pool}:sim:NAME*10`"));
-    format!(
-        "emulated drives are `sim:NAME`, filesystems {}, pools {}, scratch images \
-         `scratch,size=1GiB:DIRECTORY`; anything else is a path",
-        filesystems.join(", "),
-        pools.join(", ")
-    )
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use trimbench_claim::{Consent, Guard, ScratchGuard};
+use trimbench_claim::Consent;
 use trimbench_core::{Bytes, Capabilities, Drives, Interrupt, Opened, Provisioner, Storage as _};
 use trimbench_linux::{BlockTarget, DirectoryTarget, MemoryLimit};
 
 use crate::PurgeChoice;
-use crate::description::Description;
+use crate::description::{Description, Provisioned};
 use crate::error::TargetError;
 
 /// What it takes to open a target, beside its text.
@@ -29,7 +29,8 @@ pub struct Opening<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-pub(crate) enum Kind {
+/// What methods get of it.
+pub(crate) enum Form {
     /// Emulated drives, made one by one.
     Drives(Box<dyn Drives>),
     /// Filesystems, real or modelled, made one by one.
@@ -47,30 +48,10 @@ pub(crate) trait TargetGuard {
     fn check(&self) -> Result<(), TargetError>;
 }
 
-impl TargetGuard for Guard {
-    fn check_descriptor(&self) -> Result<(), TargetError> {
-        Ok(Guard::check_descriptor(self)?)
-    }
-
-    fn check(&self) -> Result<(), TargetError> {
-        Ok(Guard::check(self)?)
-    }
-}
-
-impl TargetGuard for ScratchGuard {
-    fn check_descriptor(&self) -> Result<(), TargetError> {
-        Ok(ScratchGuard::check(self)?)
-    }
-
-    fn check(&self) -> Result<(), TargetError> {
-        Ok(ScratchGuard::check(self)?)
-    }
-}
-
 /// A target that is ready to be measured.
 #[expect(missing_debug_implementations, reason = "what reads the environment has none")]
 pub struct OpenTarget {
-    pub(crate) kind: Kind,
+    pub(crate) form: Form,
     /// What it is.
     pub description: Description,
     /// The machine's settings, read before anything was measured; empty if it is emulated.
@@ -90,9 +71,9 @@ pub type Watch = Box<dyn Fn() -> Result<(), TargetError>>;
 
 impl OpenTarget {
     /// A target that is no part of this machine.
-    pub(crate) fn new(kind: Kind, description: Description) -> Self {
+    pub(crate) fn new(form: Form, description: Description) -> Self {
         Self {
-            kind,
+            form,
             description,
             environment: BTreeMap::new(),
             notes: Vec::new(),
@@ -102,31 +83,36 @@ impl OpenTarget {
         }
     }
 
+    /// Filesystems that are models.
+    pub(crate) fn modelled<P: Provisioner + 'static>(made: Provisioned<P>) -> Self {
+        Self::new(Form::Filesystems(Box::new(made.target)), made.description)
+    }
+
     /// Whether its filesystem has free space, and no inode for another file.
     pub fn has_no_inodes(&self) -> bool {
-        match &self.kind {
-            Kind::Directory(directory) => DirectoryTarget::has_no_inodes(directory.path()),
+        match &self.form {
+            Form::Directory(directory) => DirectoryTarget::has_no_inodes(directory.path()),
             _ => false,
         }
     }
 
     /// What the target says of itself.
     pub fn capabilities(&self) -> &Capabilities {
-        match &self.kind {
-            Kind::Drives(drives) => drives.capabilities(),
-            Kind::Filesystems(filesystems) => filesystems.capabilities(),
-            Kind::Directory(directory) => directory.capabilities(),
-            Kind::Device(device) => device.capabilities(),
+        match &self.form {
+            Form::Drives(drives) => drives.capabilities(),
+            Form::Filesystems(filesystems) => filesystems.capabilities(),
+            Form::Directory(directory) => directory.capabilities(),
+            Form::Device(device) => device.capabilities(),
         }
     }
 
     /// What methods are run on.
     pub fn opened(&mut self) -> Opened<'_> {
-        match &mut self.kind {
-            Kind::Drives(drives) => Opened::Drives(&**drives),
-            Kind::Filesystems(filesystems) => Opened::Filesystems(&mut **filesystems),
-            Kind::Directory(directory) => Opened::Directory(directory),
-            Kind::Device(device) => Opened::Device(device),
+        match &mut self.form {
+            Form::Drives(drives) => Opened::Drives(&**drives),
+            Form::Filesystems(filesystems) => Opened::Filesystems(&mut **filesystems),
+            Form::Directory(directory) => Opened::Directory(directory),
+            Form::Device(device) => Opened::Device(device),
         }
     }
 
@@ -146,9 +132,9 @@ impl OpenTarget {
     /// Gives the target back; what was made in a directory is removed. The machine's settings after
     /// all was measured, and whether everything is as it was.
     pub fn close(self) -> (BTreeMap<String, String>, Result<(), TargetError>) {
-        let Self { kind, read_environment, limit, .. } = self;
-        let closed = match kind {
-            Kind::Directory(directory) => {
+        let Self { form, read_environment, limit, .. } = self;
+        let closed = match form {
+            Form::Directory(directory) => {
                 let closed = directory.close();
                 (read_environment(), closed.map_err(TargetError::from))
             }

@@ -3,16 +3,9 @@
 use std::fmt;
 
 use trimbench_core::settings::{Setting, SettingError, Values};
-use trimbench_linux::FilesystemKind;
 
 /// What marks an emulated drive.
 pub const EMULATED: &str = "sim:";
-pub(crate) const FILESYSTEMS: [&str; 8] = {
-    let [a, b, c, d] = FilesystemKind::ALL;
-    let [e, f, g, h] = POOLS;
-    [a.id(), b.id(), c.id(), d.id(), e, f, g, h]
-};
-pub(crate) const POOLS: [&str; 4] = ["stripe", "raidz1", "raidz2", "raidz3"];
 
 /// Settings behind a name, `KEY=VALUE[,KEY=VALUE]...`: the last one holds of those that are set
 /// twice. Errors call what they belong to `of`.

@@ -11,7 +11,7 @@ use trimbench_core::{
     BlockSize, Bytes, Capabilities, Clock, Device, DrainRule, Interrupt, Medium, Nanos, Opened,
     Support, Virtual,
 };
-use trimbench_devices::{ModelledFilesystems, TargetSpec};
+use trimbench_devices::{ModelledFilesystems, ModelledSpec, TargetSpec};
 use trimbench_results::{Figure, Metric, Step};
 use trimbench_trace::NoTraces;
 
@@ -117,9 +117,8 @@ pub fn run_on_files(
 
 /// The modelled filesystem of this target text.
 pub fn modelled(text: &str) -> ModelledFilesystems {
-    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(text, None) else {
-        panic!("`{text}` is a modelled filesystem");
-    };
+    let spec = TargetSpec::parse(text, None).unwrap();
+    let spec = spec.as_kind::<ModelledSpec>().expect("it is a modelled filesystem");
     spec.provision(Bytes(0), 7).unwrap().target
 }
 

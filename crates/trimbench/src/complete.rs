@@ -219,8 +219,8 @@ fn target(current: &OsStr) -> Vec<CompletionCandidate> {
         let (before, name) = text.split_at(at + EMULATED.len());
         return profile(before, name);
     }
-    let emulated = target_prefixes().map(|kind| candidate(format!("{kind}{EMULATED}"), ""));
-    joined([matching(emulated, &text), PathCompleter::any().complete(current)])
+    let named = target_prefixes().map(|prefix| candidate(prefix, ""));
+    joined([matching(named, &text), PathCompleter::any().complete(current)])
 }
 
 /// `name` is what stands behind `before`.

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use trimbench_app::{
-    DiscardOutlook, ForecastTotal, Obstacle, Plan, QuietOptions, SessionForecast, TargetOutlook,
-    rough_bytes, rough_span,
+    DiscardOutlook, ForecastTotal, Obstacle, Plan, QuietOptions, SessionForecast, rough_bytes,
+    rough_span,
 };
 use trimbench_core::text::visible;
-use trimbench_core::{Bytes, Nanos};
-use trimbench_devices::{EmulatedSpec, TargetSpec};
+use trimbench_core::{Bytes, Medium, Nanos};
+use trimbench_devices::TargetOutlook;
 use trimbench_engine::quiet::WINDOW;
 use trimbench_engine::{Demand, DiscardWaits};
 use trimbench_results::PlannedSession;
@@ -68,25 +68,26 @@ fn describe_target(
     text: &mut String,
     plan: &Plan,
     forecast: &SessionForecast<'_>,
-    target: &TargetOutlook<'_>,
+    target: &TargetOutlook,
 ) {
-    for line in target.device.iter().flat_map(|device| device.stack.lines()) {
+    for line in target.stack.iter().flat_map(|stack| stack.lines()) {
         let _ = writeln!(text, "  {line}");
     }
     if let Some(Obstacle::LeftOut { .. }) = forecast.obstacle {
         return;
     }
-    if let Some((drive, _)) = target.drives {
+    let session = forecast.session;
+    let drive = session.target.emulated_drive();
+    if let Some(drive) = drive {
         fact(text, "profile", &drive.profile().summary);
         fact(text, "provenance", &drive.profile().provenance.to_string());
     }
     let Some(demand) = forecast.demand else { return };
     describe_demand(text, plan, (forecast, target), demand);
     describe_waits(text, plan, forecast);
-    let method = &forecast.session.method;
-    if let Some((drive, count)) = target.drives {
-        describe_memory(text, method.drives_at_once() > 1, drive, count);
-    } else if let Some(memory) = method.memory() {
+    if drive.is_some() {
+        describe_memory(text, session.method.drives_at_once() > 1, session.target.memory());
+    } else if let Some(memory) = session.method.memory() {
         let limit = format!(
             "{memory} for the run and its page cache, by a control group, if the target sets \
              none; that takes root"
@@ -97,21 +98,18 @@ fn describe_target(
         fact(text, "endurance", &endurance(demand.written, drives));
     }
     fact(text, "destroys", target.destroys);
-    if let TargetSpec::Device(_) = forecast.session.target {
+    if target.takes_purge {
         fact(text, "purge", &format!("{} (`--purge`)", plan.purge));
     }
     fact(text, "privileges", target.privileges);
-    let unchecked = match &target.device {
-        _ if forecast.obstacle.is_some() || target.drives.is_some() => return,
-        Some(_) => "whether another program opens it before the run does",
-        None => "space, permission and discards: checked when it starts",
-    };
-    fact(text, "not checked", unchecked);
+    if let (None, Some(unchecked)) = (&forecast.obstacle, target.unchecked) {
+        fact(text, "not checked", unchecked);
+    }
 }
 
-/// Describes what `count` emulated drives keep in memory, beside some 15 MB for all else.
-fn describe_memory(text: &mut String, in_passes: bool, drive: &EmulatedSpec, count: usize) {
-    let tables = rough_bytes(Bytes(drive.memory().0.saturating_mul(count as u64)));
+/// Describes what the tables of emulated drives keep in memory, beside some 15 MB for all else.
+fn describe_memory(text: &mut String, in_passes: bool, tables: Bytes) {
+    let tables = rough_bytes(tables);
     let also =
         if in_passes { "; twice that if there is memory for two passes at a time" } else { "" };
     fact(text, "memory", &format!("about {tables} for the tables of emulated drives{also}"));
@@ -121,36 +119,35 @@ fn describe_memory(text: &mut String, in_passes: bool, drive: &EmulatedSpec, cou
 fn describe_demand(
     text: &mut String,
     plan: &Plan,
-    (forecast, target): (&SessionForecast<'_>, &TargetOutlook<'_>),
+    (forecast, target): (&SessionForecast<'_>, &TargetOutlook),
     Demand { written, time }: Demand,
 ) {
     let session = forecast.session;
     fact(text, "space", &format!("{} needed", session.method.space()));
-    let (of_files, room) = match &session.target {
-        TargetSpec::Emulated(_) | TargetSpec::Device(_) => ("", "the drive"),
-        TargetSpec::Scratch(_) => ("", "the image"),
-        TargetSpec::Directory(_) => (" to its files", "the filesystem"),
-        TargetSpec::Modelled(_) | TargetSpec::Real(_) => (" to its files", "the drive"),
-        TargetSpec::Pool(_) => (" to its files", "the room for them"),
+    let of_files = match target.ideal.medium {
+        Medium::Device { .. } => "",
+        Medium::Directory { .. } => " to its files",
     };
     let fills = target.capacity.filter(|capacity| capacity.0 > 0).map(|capacity| {
-        format!(", {} times {room}", rough_ratio(written.0 as f64 / capacity.0 as f64))
+        let times = rough_ratio(written.0 as f64 / capacity.0 as f64);
+        format!(", {times} times {}", target.holder)
     });
     let (rough, fills) = (rough_bytes(written), fills.unwrap_or_default());
     fact(text, "writes", &format!("at most about {rough}{of_files}{fills}"));
-    if let TargetSpec::Pool(pool) = &session.target {
+    if let Some((whole, drives)) = session.target.with_parity(written) {
         let below = format!(
-            "about {} with parity, all {} together; padding, metadata and records that are \
+            "about {} with parity, all {drives} together; padding, metadata and records that are \
              rewritten for a part of them come on top",
-            rough_bytes(pool.with_parity(written)),
-            pool.drives()
+            rough_bytes(whole)
         );
         fact(text, "on drives", &below);
     }
     let (span, rate) = (rough_span(time), rough_bytes(Bytes(plan.assumed_rate)));
     let at = format!("{rate} a second (assumed)");
     let told = match forecast.pace {
-        _ if target.drives.is_some() => format!("about {span} of virtual time, at {at}"),
+        _ if session.target.emulated_drive().is_some() => {
+            format!("about {span} of virtual time, at {at}")
+        }
         Some(pace) => {
             let times = rough_ratio(pace);
             format!(

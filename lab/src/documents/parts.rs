@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
 use trimbench_core::settings::Named as _;
+use trimbench_devices::{KINDS, TargetKindInfo};
 use trimbench_policy::Issuer;
 use trimbench_ssd::{BUILT_IN, Profile, TrimMode};
 use trimbench_trace::format::{ClockOrigin, Detection};
@@ -57,6 +58,11 @@ pub(crate) const PARTS: &[Part] = &[
          | `quick` takes | on resume |\n|---|---|---|---|---|---|---|---|---|\n",
         methods::index,
     ),
+    table(
+        "docs/reference/command-line.md",
+        "| text | target | settings and rules |\n|---|---|---|\n",
+        targets,
+    ),
     table("docs/model/trim.md", "| mode | what happens | drives |\n|---|---|---|\n", trim_modes),
     table(
         "docs/model/issuers.md",
@@ -88,6 +94,16 @@ fn profiles() -> String {
         format!("| `{name}` | {summary} | {} |\n", config.trim.mode.id())
     };
     BUILT_IN.iter().map(|profile| row(profile.name)).collect()
+}
+
+fn targets() -> String {
+    let rows = |TargetKindInfo { id, forms, .. }: &TargetKindInfo| {
+        let row = |[text, what]: &[&str; 2]| {
+            format!("| {text} | {what} | [{id}](../targets/{id}.md) |\n")
+        };
+        forms.iter().map(row).collect::<String>()
+    };
+    KINDS.iter().map(rows).collect()
 }
 
 fn trim_modes() -> String {

@@ -1,5 +1,6 @@
 use std::fs;
 
+use trimbench_devices::KINDS;
 use trimbench_methods::METHODS;
 use xtask::Repository;
 
@@ -51,4 +52,15 @@ fn each_page_of_a_method_is_that_of_a_method() {
         let id = path.file_stem().unwrap().to_str().unwrap();
         assert!(id == "README" || METHODS.iter().any(|info| info.id == id), "{id}");
     }
+}
+
+#[test]
+fn each_page_of_a_kind_of_target_is_that_of_a_kind_and_each_kind_has_one() {
+    let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/targets");
+    let names = fs::read_dir(pages).unwrap().map(|page| page.unwrap().file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
+    let mut known: Vec<String> = KINDS.iter().map(|kind| format!("{}.md", kind.id)).collect();
+    names.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(names, known);
 }

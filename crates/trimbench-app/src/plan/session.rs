@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trimbench_core::settings::SettingError;
-use trimbench_core::{Bytes, Clock, DrainRule, Nanos};
-use trimbench_devices::{Consent, TargetSpec, holds_file};
+use trimbench_core::{DrainRule, Nanos};
+use trimbench_devices::{Consent, TargetSpec};
 use trimbench_engine::{
     ASSUMED_RATE, Demand, DiscardWaits, Method, MethodDefinition as _, MethodError, MethodInfo,
     Preset, ResolvedMethod,
@@ -17,8 +17,6 @@ use trimbench_trace::Traces as _;
 
 use super::{methods, preset};
 use crate::failure::Failure;
-use crate::ideal::ideal_device;
-use crate::outlook::TargetOutlook;
 use crate::traces::TraceFiles;
 
 /// The options of `delete-stall` that say what is deleted, and which deletion is asked about.
@@ -59,23 +57,20 @@ impl ResolvedSession {
         format!("{} on {target}", self.planned.method)
     }
 
-    /// What is known of its target before that is open; an error says why it cannot be had.
-    pub fn outlook(&self, consent: &Consent) -> Result<TargetOutlook<'_>, String> {
-        TargetOutlook::of(&self.target, consent)
-    }
-
     /// Why its target may not be overwritten, and what to do; `None` if it may, or if nothing is.
     pub fn refusal(&self, consent: &Consent) -> Option<(String, String)> {
-        match self.outlook(consent) {
+        match self.target.outlook(consent) {
             Ok(outlook) => outlook.refusal,
-            Err(reason) => Some((reason, "name a block device or an image file".to_owned())),
+            Err(error) => {
+                Some((error.to_string(), "name a block device or an image file".to_owned()))
+            }
         }
     }
 
     /// What it takes at so many bytes a second, without a look into traces; `None` if it will be
     /// left out.
     pub fn rough_demand(&self, consent: &Consent, rate: u64) -> Option<Demand> {
-        let outlook = self.outlook(consent).ok()?;
+        let outlook = self.target.outlook(consent).ok()?;
         self.method.fits(&outlook.ideal).ok()?;
         let of = outlook.measure();
         let on_files = self.target.is_filesystem();
@@ -103,9 +98,9 @@ impl ResolvedSession {
     pub(crate) fn check_trace(&self) -> Result<(), Failure> {
         let Some(name) = self.method.trace() else { return Ok(()) };
         TraceFiles.open(name).map_err(MethodError::from)?;
-        let TargetSpec::Device(target) = &self.target else { return Ok(()) };
+        let Some(target) = self.target.place() else { return Ok(()) };
         for file in TraceFiles::paths(name) {
-            if holds_file(target, &file)? {
+            if self.target.overwrites(&file)? {
                 let error = anyhow::anyhow!(
                     "the trace `{}` lies on the target `{}`, which its replay would overwrite",
                     file.display(),
@@ -128,13 +123,9 @@ impl ResolvedSession {
         drive.map_or(0, |drive| self.method.demand(drive.capacity(), ASSUMED_RATE).written.0)
     }
 
-    /// Whether the method works on devices that lack nothing.
-    pub(super) fn fits_devices(&self) -> bool {
-        let ideal = match self.target.emulated_drive() {
-            Some(drive) => ideal_device(drive.capacity(), Clock::Virtual),
-            None => ideal_device(Bytes(u64::MAX), Clock::Wall),
-        };
-        self.method.fits(&ideal).is_ok()
+    /// Whether the method works on its target, if that lacks nothing.
+    pub(super) fn may_fit(&self, consent: &Consent) -> bool {
+        self.target.outlook(consent).is_ok_and(|it| self.method.fits(&it.ideal).is_ok())
     }
 
     /// As a record has it, on the target that it names.

@@ -102,10 +102,8 @@ fn paths_that_are_no_target_are_refused() {
 }
 
 fn provisioned(text: &str) -> crate::Provisioned<crate::EmulatedDrive> {
-    let TargetSpec::Emulated(spec) = TargetSpec::parse(text, None).unwrap() else {
-        panic!("{text} is an emulated drive")
-    };
-    spec.provision(Bytes(0)).unwrap()
+    let spec = TargetSpec::parse(text, None).unwrap();
+    spec.emulated_drive().expect("it is an emulated drive").provision(Bytes(0)).unwrap()
 }
 
 #[test]
@@ -167,12 +165,7 @@ fn paths_of_any_bytes_come_back_from_their_text() {
         assert!(text.starts_with(&format!("{prefix}$'/")), "{text}");
         let spec = TargetSpec::parse(&text, None).unwrap();
         assert_eq!(spec.to_string(), text);
-        let found = match &spec {
-            TargetSpec::Device(path) => path.as_path(),
-            TargetSpec::Real(spec) => spec.path(),
-            _ => panic!("{text} is another target"),
-        };
-        assert_eq!(found, path);
+        assert_eq!(spec.place(), Some(&*path), "{text}");
     }
     assert_eq!(TargetSpec::text_of(OsStr::new("sim:vendor2")), "sim:vendor2");
 }

@@ -112,7 +112,7 @@ impl Measurement<'_> {
         let (twin, unused) = (self.args.capacity, Path::new("unused"));
         let run = self.run(Vec::new(), unused, TwinScaling { drive: twin, twin })?;
         let plan = Plan::new(&run.plan_options())?;
-        let outlook = plan.sessions.first().and_then(|it| it.outlook(&plan.consent).ok());
+        let outlook = plan.sessions.first().and_then(|it| it.target.outlook(&plan.consent).ok());
         let drive = outlook.and_then(|outlook| outlook.capacity).unwrap_or(twin);
         let scaling = TwinScaling { drive, twin };
         if !scaling.is_scaled() {
@@ -229,7 +229,7 @@ fn described(
         rough_bytes(written)
     )];
     lines.extend(table.render(style()));
-    let outlook = plan.sessions.first().and_then(|it| it.outlook(&plan.consent).ok());
+    let outlook = plan.sessions.first().and_then(|it| it.target.outlook(&plan.consent).ok());
     lines.extend(outlook.and_then(|outlook| outlook.worn).map(|worn| endurance(written, worn)));
     let mut determined = Grid::new(vec![
         GridColumn::name("value"),

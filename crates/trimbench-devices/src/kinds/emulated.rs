@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use trimbench_block::{HostQueue, QueueConfig};
+use trimbench_claim::Consent;
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::nearest::nearest;
 use trimbench_core::settings::{
@@ -13,21 +15,38 @@ use trimbench_core::settings::{
 };
 use trimbench_core::trace_hash::TraceHash;
 use trimbench_core::{
-    Bytes, Capabilities, Caveat, Device, Drives, Instant, Nanos, TrimPromise, Virtual, named_enum,
-    settings,
+    Bytes, Capabilities, Caveat, Clock, Device, Drives, Instant, Nanos, TrimPromise, Virtual,
+    named_enum, settings,
 };
 use trimbench_ssd::{
     BUILT_IN, ContentsConfig, DriveConfigError, MODEL_VERSION, Origin, Overreach, Profile, Ssd,
     SsdConfig, TrimmedReads,
 };
 
+use super::{Reading, TargetKind, TargetKindInfo};
 use crate::description::{Description, Provisioned};
 use crate::error::{Problem, TargetError};
-use crate::options;
+use crate::opened::{Form, OpenTarget, Opening};
+use crate::options::{self, EMULATED};
+use crate::outlook::{TargetOutlook, ideal_device};
 use crate::queue::QueueSettings;
 
 #[cfg(test)]
 mod tests;
+
+/// Emulated drives.
+pub(super) const KIND: TargetKindInfo = TargetKindInfo {
+    id: "emulated",
+    forms: &[
+        ["`sim:NAME`", "a built-in emulated drive: `trimbench list profiles`"],
+        ["`sim:./drive.toml`", "an emulated drive of your own"],
+    ],
+    names: &["sim"],
+    hint: Some(["emulated drives", ":NAME"]),
+    reading: Reading::Alone(|text, capacity| {
+        Ok(Some(Arc::new(EmulatedSpec::parse(text.below, capacity)?)))
+    }),
+};
 
 /// An emulated drive behind its virtual clock, with a layer for planted faults where there are any.
 pub type EmulatedDrive = Virtual<Faulty<Ssd>>;
@@ -307,6 +326,27 @@ impl EmulatedSpec {
     }
 }
 
+impl TargetKind for EmulatedSpec {
+    fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
+        let Provisioned { target, description } = self.drives(opening.space)?;
+        Ok(OpenTarget::new(Form::Drives(Box::new(target)), description))
+    }
+
+    fn outlook(&self, _: &Consent) -> Result<TargetOutlook, TargetError> {
+        let capacity = self.capacity();
+        let ideal = ideal_device(capacity, Clock::Virtual);
+        Ok(TargetOutlook::of_model(ideal, capacity, "nothing: the drive is emulated"))
+    }
+
+    fn emulated_drive(&self) -> Option<&EmulatedSpec> {
+        Some(self)
+    }
+
+    fn sized_for(&self, own: Option<Bytes>, space: Bytes) -> Option<Arc<dyn TargetKind>> {
+        Some(Arc::new(self.clone().preferring(own).settled(space)))
+    }
+}
+
 impl Drives for EmulatedDrives {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
@@ -342,7 +382,7 @@ impl EmulatedDrives {
 
 impl fmt::Display for EmulatedSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.name)?;
+        write!(formatter, "{EMULATED}{}", self.name)?;
         let sets_capacity = self.set().any(|(key, _)| key == CAPACITY);
         let said = |key: &str| key == "capacity" && sets_capacity;
         let shown = self.settings.shown().into_iter().filter(|(key, _)| !said(key));

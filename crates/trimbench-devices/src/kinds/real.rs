@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use trimbench_claim::Inspection;
+use trimbench_claim::{Consent, Inspection};
 use trimbench_core::settings::{
     FromSettings as _, IfUnset, SettingError, ValueProblem, Values, one_of, optional, parsed,
     within,
@@ -14,16 +15,35 @@ use trimbench_linux::{
     CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner, MountDiscard, drain_rule,
 };
 
+use super::device::DeviceSpec;
+use super::directory::{cleaned_note, limit_memory, limited_to};
+use super::{NamedText, Reading, TargetKind, TargetKindInfo, at_path, device};
 use crate::description::Description;
-use crate::directory::{cleaned_note, limit_memory, limited_to};
 use crate::error::{Problem, TargetError};
-use crate::opened::{Kind, OpenTarget, Opening};
+use crate::opened::{Form, OpenTarget, Opening};
 use crate::options;
+use crate::outlook::{TargetOutlook, ideal_directory};
 
 const OF: &str = "a filesystem on a device";
 const OPTION_GAP: char = ';';
 /// The least memory limit: buffers of the run itself take up to 256 MiB.
 const MEMORY_MIN: Bytes = Bytes::mib(384);
+
+/// Real filesystems that are made on a block device or an image file.
+pub(super) const KIND: TargetKindInfo = TargetKindInfo {
+    id: "real",
+    forms: &[[
+        "`ext4:PATH`",
+        "a real filesystem, newly made on the block device or image file; also `xfs`, `btrfs`, \
+         `f2fs`. **Everything on it is lost**",
+    ]],
+    names: &{
+        let [a, b, c, d] = FilesystemKind::ALL;
+        [a.id(), b.id(), c.id(), d.id()]
+    },
+    hint: None,
+    reading: Reading::OverPath(read),
+};
 
 settings! {
     /// The settings that may follow the name of a filesystem.
@@ -62,8 +82,8 @@ fn mount_options(text: &str) -> Result<Vec<String>, ValueProblem> {
 }
 
 /// A real filesystem and its device, not yet made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RealSpec {
+#[derive(Debug)]
+struct RealSpec {
     kind: FilesystemKind,
     mount_options: Vec<String>,
     /// What the user said of memory.
@@ -73,31 +93,17 @@ pub struct RealSpec {
 
 impl RealSpec {
     /// Reads `key=value[,key=value]...`.
-    pub(crate) fn parse(
-        kind: FilesystemKind,
-        text: Option<&str>,
-        path: PathBuf,
-    ) -> Result<Self, TargetError> {
+    fn parse(kind: FilesystemKind, text: Option<&str>, path: PathBuf) -> Result<Self, TargetError> {
         let values = options::settings(OF, &RealSettings::rows(), text)?;
         let RealSettings { mount, memory, cache } = RealSettings::read(&values)?;
         let cache = memory.map(CacheControl::Limit).or(cache);
         Ok(Self { kind, mount_options: mount.unwrap_or_default(), cache, path })
     }
+}
 
-    /// The device or image file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// When the discards of a deletion are over on such a filesystem, mounted with `discard`, and
-    /// its name.
-    pub(crate) fn drain(&self) -> (DrainRule, String) {
-        let name = self.kind.id();
-        (drain_rule(name, MountDiscard::AtCommit), name.to_owned())
-    }
-
+impl TargetKind for RealSpec {
     /// Claims the device or image file. Nothing has been overwritten yet.
-    pub(crate) fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
+    fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
         let inspection = Inspection::of(&self.path)?;
         let environment = inspection.environment().unwrap_or_default();
         let kind = self.kind;
@@ -145,8 +151,27 @@ impl RealSpec {
             notes: cleaned_note(target.cleaned_leftovers().len()),
             read_environment: Box::new(move || inspection.environment().unwrap_or_default()),
             limit,
-            ..OpenTarget::new(Kind::Filesystems(Box::new(target)), description)
+            ..OpenTarget::new(Form::Filesystems(Box::new(target)), description)
         })
+    }
+
+    fn outlook(&self, consent: &Consent) -> Result<TargetOutlook, TargetError> {
+        let privileges = "root: to attach a loop device and to mount";
+        device::outlook(&self.path, consent, ideal_directory, privileges)
+    }
+
+    fn is_filesystem(&self) -> bool {
+        true
+    }
+
+    fn place(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    /// The method mounts it with `discard`.
+    fn drain(&self) -> Option<(DrainRule, String)> {
+        let name = self.kind.id();
+        Some((drain_rule(name, MountDiscard::AtCommit), name.to_owned()))
     }
 }
 
@@ -165,6 +190,21 @@ impl fmt::Display for RealSpec {
         }
         write!(formatter, ":{}", to_text(&self.path))
     }
+}
+
+fn read(
+    text: &NamedText<'_>,
+    _: Option<Bytes>,
+) -> Result<Option<Arc<dyn TargetKind>>, TargetError> {
+    let kind = FilesystemKind::ALL.into_iter().find(|kind| kind.id() == text.name);
+    let kind = kind.expect("it begins with one of our names");
+    let found = match at_path(text.below) {
+        Ok(found) => found.as_kind().map(|found: &DeviceSpec| found.path.clone()),
+        Err(Problem::Unmarked { .. } | Problem::NotATarget { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let path = found.ok_or_else(|| Problem::NothingBelow { below: text.below.to_owned() })?;
+    Ok(Some(Arc::new(RealSpec::parse(kind, text.settings, path)?)))
 }
 
 fn cache_text(cache: CacheControl) -> String {

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
+use trimbench_claim::Consent;
 use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Named, named, optional, within};
 use trimbench_core::{
-    Account, BlockCommand, Bytes, Capabilities, Caveat, Completion, DiscardMode, Drive as _,
+    Account, BlockCommand, Bytes, Capabilities, Caveat, Clock, Completion, DiscardMode, Drive as _,
     DriveError, Errno, Files, FilesystemSpec, Instant, LbaRange, Medium, Nanos, ProvisionError,
     Provisioner, Status, Storage as _, Support, Tag, Target, Virtual, named_enum, settings,
 };
@@ -18,13 +20,15 @@ use trimbench_fs::{Allocation, FS_BLOCK, FileSystem, FsConfig, FsKind, FsPolicy,
 use trimbench_policy::{Ext4Era, Issuer};
 use trimbench_ssd::Ssd;
 
+use super::emulated::{EmulatedDrive, EmulatedSpec};
+use super::{NamedText, Reading, TargetKind, TargetKindInfo};
 use crate::description::{Description, Provisioned};
-use crate::emulated::{EmulatedDrive, EmulatedSpec};
-use crate::error::{Problem, TargetError};
+use crate::error::{KindProblem, TargetError};
+use crate::opened::{OpenTarget, Opening};
 use crate::options::{self, EMULATED};
+use crate::outlook::{TargetOutlook, ideal_directory};
 use crate::queue::QueueSettings;
 
-pub(crate) mod pool;
 #[cfg(test)]
 mod tests;
 
@@ -35,7 +39,27 @@ const MKFS_DISCARD: Bytes = Bytes::gib(2);
 /// A start state overwrites at most this part of the drive at random.
 const OVERWRITTEN: u64 = 8;
 /// The one tag: the provisioner issues one command after the other.
-const TAG: Tag = Tag(0);
+pub(super) const TAG: Tag = Tag(0);
+
+/// Filesystems that are models.
+pub(super) const KIND: TargetKindInfo = TargetKindInfo {
+    id: "modelled",
+    forms: &[[
+        "`ext4:sim:NAME`",
+        "a modelled filesystem, newly made on an emulated drive; also `xfs`, `btrfs`, `f2fs`",
+    ]],
+    names: &{
+        let mut names = [""; FsKind::NAMES.len()];
+        let mut index = 0;
+        while index < names.len() {
+            names[index] = FsKind::NAMES[index].0;
+            index += 1;
+        }
+        names
+    },
+    hint: Some(["filesystems", ":"]),
+    reading: Reading::OverDrives(read),
+};
 
 settings! {
     /// The settings that may follow its name.
@@ -94,9 +118,20 @@ named_enum! {
     }
 }
 
+/// A setting of another filesystem.
+#[derive(Debug, thiserror::Error)]
+#[error("`{key}` is a setting of {of}, not of {name}")]
+struct OfAnother {
+    key: &'static str,
+    of: &'static str,
+    name: &'static str,
+}
+
+impl KindProblem for OfAnother {}
+
 impl ModelSettings {
     /// The first setting that is another filesystem's.
-    fn check(&self, kind: FsKind) -> Result<(), Problem> {
+    fn check(&self, kind: FsKind) -> Result<(), OfAnother> {
         let (ext4, btrfs) = (kind == FsKind::Ext4, kind == FsKind::Btrfs);
         let has_journal = matches!(kind, FsKind::Ext4 | FsKind::Xfs);
         let rows = [
@@ -108,7 +143,7 @@ impl ModelSettings {
         ];
         let wrong = rows.into_iter().find(|(.., set, fits)| *set && !fits);
         match wrong {
-            Some((key, of, ..)) => Err(Problem::OfAnother { key, of, name: kind.id() }),
+            Some((key, of, ..)) => Err(OfAnother { key, of, name: kind.id() }),
             None => Ok(()),
         }
     }
@@ -174,27 +209,8 @@ impl ModelledSpec {
         Ok(Self { settings, config, drive })
     }
 
-    /// The drive below.
-    pub fn drive(&self) -> &EmulatedSpec {
-        &self.drive
-    }
-
-    /// The same with this capacity of the drive where none was asked for.
-    #[must_use]
-    pub fn preferring(self, capacity: Option<Bytes>) -> Self {
-        Self { drive: self.drive.preferring(capacity), ..self }
-    }
-
-    /// The same with the drive's capacity settled for files of `needed` bytes and what the
-    /// filesystem takes itself.
-    #[must_use]
-    pub fn settled(mut self, needed: Bytes) -> Self {
-        self.drive = self.drive.settled(with_metadata(needed));
-        self
-    }
-
     /// The same with so much memory where neither it nor a machine was asked for.
-    pub(crate) fn limited(&self, memory: Option<Bytes>) -> Self {
+    fn limited(&self, memory: Option<Bytes>) -> Self {
         let mut limited = self.clone();
         if limited.settings.memory.is_none() && limited.settings.machine.is_none() {
             limited.settings.memory = memory;
@@ -283,11 +299,42 @@ impl ModelledSpec {
     }
 }
 
+impl TargetKind for ModelledSpec {
+    fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
+        let Opening { space, seed, memory, .. } = *opening;
+        Ok(OpenTarget::modelled(self.limited(memory).provision(space, seed)?))
+    }
+
+    fn outlook(&self, _: &Consent) -> Result<TargetOutlook, TargetError> {
+        Ok(outlook(self.drive.capacity()))
+    }
+
+    fn is_filesystem(&self) -> bool {
+        true
+    }
+
+    fn emulated_drive(&self) -> Option<&EmulatedSpec> {
+        Some(&self.drive)
+    }
+
+    /// The filesystem takes something of the drive itself.
+    fn sized_for(&self, own: Option<Bytes>, space: Bytes) -> Option<Arc<dyn TargetKind>> {
+        let drive = self.drive.clone().preferring(own).settled(with_metadata(space));
+        Some(Arc::new(Self { drive, ..self.clone() }))
+    }
+}
+
+/// What is known of a modelled filesystem whose files may take so many bytes at most.
+pub(super) fn outlook(capacity: Bytes) -> TargetOutlook {
+    let ideal = ideal_directory(capacity, Clock::Virtual);
+    TargetOutlook::of_model(ideal, capacity, "nothing: filesystem and drive are models")
+}
+
 impl fmt::Display for ModelledSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.config.kind.id())?;
         options::write_settings(formatter, self.settings.shown())?;
-        write!(formatter, ":{EMULATED}{}", self.drive)
+        write!(formatter, ":{}", self.drive)
     }
 }
 
@@ -454,8 +501,20 @@ impl Provisioner for ModelledFilesystems {
     }
 }
 
+/// `None` if it is to be made on a path.
+fn read(
+    text: &NamedText<'_>,
+    capacity: Option<Bytes>,
+) -> Result<Option<Arc<dyn TargetKind>>, TargetError> {
+    let Some(drive) = text.below.strip_prefix(EMULATED) else { return Ok(None) };
+    let drive = EmulatedSpec::parse(drive, capacity)?;
+    let kind = FsKind::NAMES.iter().find(|(id, _)| *id == text.name);
+    let (_, kind) = kind.expect("it begins with one of our names");
+    Ok(Some(Arc::new(ModelledSpec::parse(*kind, text.settings, drive)?)))
+}
+
 /// Brings a drive into the state that mkfs and the mount are to find.
-fn prepare(
+pub(super) fn prepare(
     drive: &mut EmulatedDrive,
     wish: &FilesystemSpec,
     rng: &Rng,
@@ -472,7 +531,7 @@ fn prepare(
 }
 
 /// Lets time pass; nothing is outstanding.
-fn rest(drive: &mut EmulatedDrive, until: Instant) {
+pub(super) fn rest(drive: &mut EmulatedDrive, until: Instant) {
     while drive.now() < until {
         drive.reap(until, &mut Vec::new());
     }
@@ -518,7 +577,7 @@ fn discard_all(drive: &mut EmulatedDrive) -> Result<(), ProvisionError> {
     Ok(())
 }
 
-fn await_one<T: Target + ?Sized>(target: &mut T) -> Result<(), Errno> {
+pub(super) fn await_one<T: Target + ?Sized>(target: &mut T) -> Result<(), Errno> {
     let mut ended: Vec<Completion> = Vec::new();
     target.reap(Instant::NEVER, &mut ended);
     match ended[..] {
@@ -528,10 +587,10 @@ fn await_one<T: Target + ?Sized>(target: &mut T) -> Result<(), Errno> {
     }
 }
 
-fn not_made(error: impl fmt::Display) -> ProvisionError {
+pub(super) fn not_made(error: impl fmt::Display) -> ProvisionError {
     failed("make", error.to_string())
 }
 
-fn failed(operation: &'static str, reason: String) -> ProvisionError {
+pub(super) fn failed(operation: &'static str, reason: String) -> ProvisionError {
     ProvisionError { operation, reason, advice: None }
 }

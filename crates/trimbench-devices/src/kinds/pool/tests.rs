@@ -4,10 +4,8 @@ use super::*;
 use crate::TargetSpec;
 
 fn spec(text: &str) -> PoolSpec {
-    match TargetSpec::parse(text, None) {
-        Ok(TargetSpec::Pool(spec)) => *spec,
-        other => panic!("`{text}` is a pool, not {other:?}"),
-    }
+    let spec = TargetSpec::parse(text, None).unwrap();
+    spec.as_kind::<PoolSpec>().expect("it is a pool").clone()
 }
 
 fn refused(text: &str) -> TargetError {
@@ -26,10 +24,9 @@ fn a_pool_s_text_means_the_same_again() {
         "stripe,write-kib=1us:sim:vendor2*1",
         "raidz1,policy=paced+target=5ms:sim:vendor2*3",
     ] {
-        let read = spec(text);
-        assert_eq!(TargetSpec::Pool(Box::new(read)).to_string(), text);
+        assert_eq!(spec(text).to_string(), text);
     }
-    let settled = spec("raidz2:sim:like-p3500*10").settled(Bytes::gib(400));
+    let settled = spec("raidz2:sim:like-p3500*10").sized_for(None, Bytes::gib(400)).unwrap();
     assert!(settled.to_string().ends_with(":sim:like-p3500,capacity=76GiB*10"), "{settled}");
 }
 

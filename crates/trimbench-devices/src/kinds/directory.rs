@@ -1,25 +1,77 @@
 //! Directories on mounted filesystems: opened, described, closed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use trimbench_claim::Consent;
 use trimbench_claim::inspect::environment;
 use trimbench_claim::mounts::mount_of;
 use trimbench_claim::room::PromisedRoom;
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Storage as _, Support};
-use trimbench_linux::{DirectoryOptions, DirectoryTarget, MemoryLimit};
+use trimbench_core::{Bytes, Clock, DrainRule, Storage as _, Support};
+use trimbench_linux::{DirectoryOptions, DirectoryTarget, MemoryLimit, drain_of};
 
+use super::{Reading, TargetKind, TargetKindInfo};
 use crate::description::Description;
 use crate::error::{Problem, TargetError};
-use crate::opened::{Kind, OpenTarget, Opening};
+use crate::opened::{Form, OpenTarget, Opening};
+use crate::outlook::{TargetOutlook, ideal_directory};
 
 /// Dirty pages are written from a tenth of the available memory on (`dirty_background_ratio`); of
 /// files that grow to three times that, two thirds are.
 const CACHED_PERCENT: u64 = 30;
 
+/// Directories on mounted filesystems.
+pub(super) const KIND: TargetKindInfo = TargetKindInfo {
+    id: "directory",
+    forms: &[["a directory", "a new subdirectory, on the filesystem as it is mounted"]],
+    names: &[],
+    hint: None,
+    reading: Reading::Path(&["a directory"], |path, metadata| {
+        // The whole path, so that a run resumed elsewhere means the same place.
+        let whole = || std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        metadata.is_dir().then(|| Arc::new(DirectorySpec { path: whole() }) as _)
+    }),
+};
+
+/// A directory on a mounted filesystem.
+#[derive(Debug)]
+pub(super) struct DirectorySpec {
+    pub(super) path: PathBuf,
+}
+
+impl TargetKind for DirectorySpec {
+    fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
+        open(&self.path, opening)
+    }
+
+    fn outlook(&self, _: &Consent) -> Result<TargetOutlook, TargetError> {
+        let ideal = ideal_directory(Bytes(u64::MAX), Clock::Wall);
+        let destroys = "nothing: works in a directory of its own";
+        let privileges = "to write in the directory; root for `mode=trim`";
+        let room = DirectoryTarget::room_in(&self.path);
+        Ok(TargetOutlook { room, ..TargetOutlook::new(ideal, destroys, privileges) })
+    }
+
+    fn place(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn drain(&self) -> Option<(DrainRule, String)> {
+        drain_of(&self.path)
+    }
+}
+
+impl fmt::Display for DirectorySpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&to_text(&self.path))
+    }
+}
+
 /// Opens a directory of our own in `parent`, after removing what crashed runs left there.
-pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
+fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
     let environment = environment(parent)?;
     let mount = mount_of(parent)?;
     let Opening { seed, space: room, .. } = *opening;
@@ -53,12 +105,12 @@ pub(crate) fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, T
             trimbench_claim::inspect::environment(&parent).unwrap_or_default()
         }),
         limit,
-        ..OpenTarget::new(Kind::Directory(target), description)
+        ..OpenTarget::new(Form::Directory(target), description)
     })
 }
 
 /// What tells a directory, and the filesystem that it lies on, from others.
-pub(crate) fn identity(
+pub(super) fn identity(
     directory: &Path,
     environment: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
@@ -83,7 +135,7 @@ pub(crate) fn identity(
 
 /// Limits the memory of this process as the method wishes, so that the page cache cannot hold its
 /// files. Where that cannot be done, files that the cache would hold are refused.
-pub(crate) fn limit_memory(opening: &Opening<'_>) -> Result<Option<MemoryLimit>, TargetError> {
+pub(super) fn limit_memory(opening: &Opening<'_>) -> Result<Option<MemoryLimit>, TargetError> {
     let Some(memory) = opening.memory else { return Ok(None) };
     match MemoryLimit::set(memory) {
         Ok(limit) => Ok(Some(limit)),
@@ -105,12 +157,12 @@ fn check_cache(files: Bytes, available: Bytes, reason: String) -> Result<(), Tar
 }
 
 /// How the record names a limit.
-pub(crate) fn limited_to(memory: Bytes) -> String {
+pub(super) fn limited_to(memory: Bytes) -> String {
     format!("in a control group of {memory}")
 }
 
 /// What other runs in the filesystem of `parent` have announced.
-pub(crate) fn promised_notes(parent: &Path, promised: PromisedRoom) -> Vec<String> {
+pub(super) fn promised_notes(parent: &Path, promised: PromisedRoom) -> Vec<String> {
     let PromisedRoom { respected, claimed } = promised;
     let parent = parent.display();
     let respected = (respected > Bytes(0)).then(|| {
@@ -125,7 +177,7 @@ pub(crate) fn promised_notes(parent: &Path, promised: PromisedRoom) -> Vec<Strin
     respected.into_iter().chain(claimed).collect()
 }
 
-pub(crate) fn cleaned_note(count: usize) -> Vec<String> {
+pub(super) fn cleaned_note(count: usize) -> Vec<String> {
     let note = (count > 0).then(|| format!("removed what {count} crashed run(s) had left"));
     note.into_iter().collect()
 }

@@ -6,10 +6,12 @@ use crate::TargetSpec;
 /// A filesystem of 256 MiB on a small drive.
 fn provisioned(settings: &str) -> ModelledFilesystems {
     let text = format!("ext4,journal=8MiB{settings}:sim:vendor6,capacity=512MiB");
-    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(&text, None) else {
-        panic!("`{text}` is a modelled filesystem");
-    };
-    spec.provision(Bytes(0), 1).expect("the drive is large enough").target
+    modelled(&text).provision(Bytes(0), 1).expect("the drive is large enough").target
+}
+
+fn modelled(text: &str) -> ModelledSpec {
+    let spec = TargetSpec::parse(text, None).unwrap();
+    spec.as_kind::<ModelledSpec>().expect("it is a modelled filesystem").clone()
 }
 
 fn spec(discard: DiscardMode, mkfs_discard: bool) -> FilesystemSpec {
@@ -175,8 +177,7 @@ fn a_drive_that_fails_is_told_of() {
     let mut filesystems = provisioned("");
     filesystems.make(&FilesystemSpec::default()).unwrap();
     let text = "ext4:sim:vendor6,capacity=512MiB,eio-from=0s";
-    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(text, None) else { panic!("{text}") };
-    let mut filesystems = spec.provision(Bytes(0), 1).unwrap().target;
+    let mut filesystems = modelled(text).provision(Bytes(0), 1).unwrap().target;
     let error = filesystems.make(&FilesystemSpec::default()).unwrap_err();
     assert_eq!(error.operation, "make");
     assert!(error.reason.contains("EIO"), "{error}");
@@ -185,7 +186,7 @@ fn a_drive_that_fails_is_told_of() {
 #[test]
 fn the_machine_of_s0_is_that_of_the_calibration_and_the_record_says_so() {
     let text = "ext4,memory=1GiB,machine=s0:sim:vendor6,capacity=512MiB";
-    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(text, None) else { panic!("{text}") };
+    let spec = modelled(text);
     assert_eq!(spec.config, FsConfig { memory: Bytes::gib(1), ..FsConfig::s0() });
     let identity = spec.provision(Bytes(0), 1).unwrap().description.identity;
     for (key, value) in [
@@ -203,10 +204,8 @@ fn the_machine_of_s0_is_that_of_the_calibration_and_the_record_says_so() {
 fn a_model_that_was_compared_with_no_kernel_says_so() {
     for (name, says) in [("ext4", false), ("xfs", false), ("btrfs", false), ("f2fs", true)] {
         let text = format!("{name}:sim:vendor6,capacity=4GiB");
-        let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse(&text, None) else {
-            panic!("`{text}` is a modelled filesystem");
-        };
-        let described = spec.provision(Bytes(0), 1).expect("the drive is large enough").description;
+        let made = modelled(&text).provision(Bytes(0), 1).expect("the drive is large enough");
+        let described = made.description;
         assert_eq!(described.caveats.contains(&Caveat::ByReadingOnly), says, "{name}");
         assert_eq!(described.identity["filesystem"], format!("{name}, modelled"));
     }
@@ -238,10 +237,7 @@ fn a_system_gets_its_own_filesystem_whatever_the_target_names() {
 }
 
 fn provisioned_without_journal() -> ModelledFilesystems {
-    let Ok(TargetSpec::Modelled(spec)) = TargetSpec::parse("ext4:sim:vendor6,capacity=1GiB", None)
-    else {
-        panic!("it is a modelled filesystem");
-    };
+    let spec = modelled("ext4:sim:vendor6,capacity=1GiB");
     spec.provision(Bytes(0), 1).expect("the drive is large enough").target
 }
 

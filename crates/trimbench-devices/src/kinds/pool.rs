@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
+use trimbench_claim::Consent;
 use trimbench_core::fault::Faulty;
 use trimbench_core::nearest::{did_you_mean, meant};
 use trimbench_core::rng::Rng;
@@ -21,11 +23,14 @@ use trimbench_fs::{Pool, PoolConfig, TrimManner};
 use trimbench_policy::{Choice, PolicyError};
 use trimbench_ssd::{Ssd, TrimMode};
 
-use super::{TAG, await_one, failed, not_made, prepare, rest};
+use super::emulated::{EmulatedDrive, EmulatedSpec};
+use super::modelled::{TAG, await_one, failed, not_made, outlook, prepare, rest};
+use super::{Reading, TargetKind, TargetKindInfo};
 use crate::description::{Description, Provisioned};
-use crate::emulated::{EmulatedDrive, EmulatedSpec};
-use crate::error::{Problem, TargetError};
+use crate::error::{KindProblem, TargetError};
+use crate::opened::{OpenTarget, Opening};
 use crate::options::{self, EMULATED};
+use crate::outlook::TargetOutlook;
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +56,23 @@ const QUEUE: u64 = 64;
 /// Waits for such a queue that a group must be longer than.
 const WAITS: u64 = 4;
 
+/// Modelled pools.
+pub(super) const KIND: TargetKindInfo = TargetKindInfo {
+    id: "pool",
+    forms: &[[
+        "`raidz2:sim:NAME*10`",
+        "a modelled pool on ten emulated drives; also `raidz1`, `raidz3`, `stripe`",
+    ]],
+    names: &["stripe", "raidz1", "raidz2", "raidz3"],
+    hint: Some(["pools", ":sim:NAME*10"]),
+    reading: Reading::OverDrives(|text, capacity| {
+        let drive = text.below.strip_prefix(EMULATED);
+        let drive =
+            drive.ok_or_else(|| PoolProblem::NotOnDevices { name: text.name.to_owned() })?;
+        Ok(Some(Arc::new(PoolSpec::parse((text.name, text.settings), drive, capacity)?)))
+    }),
+};
+
 settings! {
     /// The settings that may follow its name.
     #[derive(Clone, Debug)]
@@ -73,6 +95,29 @@ settings! {
             optional(within(Nanos::ZERO, Nanos::from_millis(1)));
     } with {
         values: Values = values.clone();
+    }
+}
+
+/// Why a pool cannot be had.
+#[derive(Debug, thiserror::Error)]
+enum PoolProblem {
+    #[error(
+        "`scale={scale}` is too much for this drive: a group of the pool would last {group}, and a \
+         queue of {queue} in the drive would count as a stall of the pool"
+    )]
+    Scale { scale: u32, most: u32, queue: Nanos, group: Nanos },
+    #[error("{name} is a model, and can be made on emulated drives only")]
+    NotOnDevices { name: String },
+}
+
+impl KindProblem for PoolProblem {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Scale { most, .. } => {
+                format!("give `scale={most}` or less, or a drive with faster TRIMs")
+            }
+            Self::NotOnDevices { .. } => "write for example `raidz2:sim:NAME*10`".to_owned(),
+        })
     }
 }
 
@@ -106,7 +151,7 @@ fn manners() -> ValueKind<TrimManner> {
 /// Refuses a scale at which the wait for a drive's queue counts as a stall of the pool: a group
 /// must be several such waits long. A drive whose TRIM blocks holds up everything by itself, at any
 /// scale.
-fn check_scale(scale: u32, drive: &EmulatedSpec) -> Result<(), Problem> {
+fn check_scale(scale: u32, drive: &EmulatedSpec) -> Result<(), PoolProblem> {
     let trim = &drive.profile().config.trim;
     let occupies = matches!(trim.mode, TrimMode::Queued | TrimMode::Background);
     let queue = (trim.command + trim.range).times(QUEUE);
@@ -115,12 +160,12 @@ fn check_scale(scale: u32, drive: &EmulatedSpec) -> Result<(), Problem> {
         return Ok(());
     }
     let most = u32::try_from(most.max(1)).unwrap_or(u32::MAX);
-    Err(Problem::Scale { scale, most, queue, group: Nanos(GROUP.0 / u64::from(scale)) })
+    Err(PoolProblem::Scale { scale, most, queue, group: Nanos(GROUP.0 / u64::from(scale)) })
 }
 
 /// A modelled pool and its drives, not yet made.
 #[derive(Clone, Debug)]
-pub struct PoolSpec {
+struct PoolSpec {
     name: String,
     parity: u32,
     settings: PoolSettings,
@@ -130,7 +175,7 @@ pub struct PoolSpec {
 
 impl PoolSpec {
     /// Reads a pool's name and its settings, and `NAME[,key=value]...*COUNT` below it.
-    pub(crate) fn parse(
+    fn parse(
         (name, settings): (&str, Option<&str>),
         below: &str,
         capacity: Option<Bytes>,
@@ -165,32 +210,9 @@ impl PoolSpec {
         Ok(Self { name: name.to_owned(), parity, settings, drive, drives })
     }
 
-    /// What each drive is.
-    pub fn drive(&self) -> &EmulatedSpec {
-        &self.drive
-    }
-
     /// Drives less those of parity.
     fn data_drives(&self) -> u64 {
         self.drives as u64 - u64::from(self.parity)
-    }
-
-    /// How many drives it has.
-    pub fn drives(&self) -> usize {
-        self.drives
-    }
-
-    /// What its drives hold beside parity: more than its files may take.
-    pub fn room(&self) -> Bytes {
-        Bytes(self.drive.capacity().0 * self.data_drives())
-    }
-
-    /// What its drives hold together of so many bytes of files: with parity, without the padding of
-    /// small records and without metadata.
-    pub fn with_parity(&self, bytes: Bytes) -> Bytes {
-        let drives = u128::from(self.drives as u64);
-        let whole = (u128::from(bytes.0) * drives).div_ceil(u128::from(self.data_drives()));
-        Bytes(u64::try_from(whole).unwrap_or(u64::MAX))
     }
 
     fn config(&self) -> PoolConfig {
@@ -205,14 +227,6 @@ impl PoolSpec {
         config
     }
 
-    /// The same with the drives' capacity settled for files of `needed` bytes.
-    #[must_use]
-    pub fn settled(mut self, needed: Bytes) -> Self {
-        let share = self.share(needed);
-        self.drive = self.drive.settled(share);
-        self
-    }
-
     /// What a drive must hold of so many bytes: its share with parity and padding, and a tenth for
     /// metadata and what is always free.
     fn share(&self, needed: Bytes) -> Bytes {
@@ -222,7 +236,7 @@ impl PoolSpec {
 
     /// Makes the drives and fills each, as [`EmulatedSpec::provision`] does; what is random comes
     /// from `seed`.
-    pub fn provision(
+    fn provision(
         &self,
         needed: Bytes,
         seed: u64,
@@ -277,19 +291,55 @@ impl PoolSpec {
     }
 }
 
+impl TargetKind for PoolSpec {
+    fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
+        Ok(OpenTarget::modelled(self.provision(opening.space, opening.seed)?))
+    }
+
+    /// What its drives hold beside parity is more than its files may take.
+    fn outlook(&self, _: &Consent) -> Result<TargetOutlook, TargetError> {
+        let room = Bytes(self.drive.capacity().0 * self.data_drives());
+        Ok(TargetOutlook { holder: "the room for them", ..outlook(room) })
+    }
+
+    fn is_filesystem(&self) -> bool {
+        true
+    }
+
+    fn emulated_drive(&self) -> Option<&EmulatedSpec> {
+        Some(&self.drive)
+    }
+
+    fn memory(&self) -> Bytes {
+        Bytes(self.drive.memory().0.saturating_mul(self.drives as u64))
+    }
+
+    fn sized_for(&self, _own: Option<Bytes>, space: Bytes) -> Option<Arc<dyn TargetKind>> {
+        let drive = self.drive.clone().settled(self.share(space));
+        Some(Arc::new(Self { drive, ..self.clone() }))
+    }
+
+    /// Without the padding of small records and without metadata.
+    fn with_parity(&self, files: Bytes) -> Option<(Bytes, usize)> {
+        let drives = u128::from(self.drives as u64);
+        let whole = (u128::from(files.0) * drives).div_ceil(u128::from(self.data_drives()));
+        Some((Bytes(u64::try_from(whole).unwrap_or(u64::MAX)), self.drives))
+    }
+}
+
 impl fmt::Display for PoolSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.name)?;
         let text = |row: Setting| Some((row.key, self.settings.values.text(row.key)?.to_owned()));
         let given = PoolSettings::rows().into_iter().filter_map(text);
         options::write_settings(formatter, given)?;
-        write!(formatter, ":{EMULATED}{}*{}", self.drive, self.drives)
+        write!(formatter, ":{}*{}", self.drive, self.drives)
     }
 }
 
 /// Makes modelled pools on the same emulated drives.
 #[derive(Debug)]
-pub struct ModelledPools {
+struct ModelledPools {
     config: PoolConfig,
     capabilities: Capabilities,
     /// Of start states.

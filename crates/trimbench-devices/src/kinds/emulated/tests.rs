@@ -104,7 +104,7 @@ fn every_value_of_a_profile_can_be_set_and_reaches_the_drive() {
         if !before.is_empty() {
             assert_eq!(others(shown(&set)), others(before), "nothing but {key} changes");
         }
-        let text = format!("sim:{set}");
+        let text = set.to_string();
         assert!(text.contains(&format!(",{key}={value}")), "{text}");
         assert_eq!(TargetSpec::parse(&text, None).unwrap().to_string(), text);
         let drives = set.drives(Bytes(0)).unwrap_or_else(|error| panic!("{text}: {error}"));
