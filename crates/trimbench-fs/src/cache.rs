@@ -28,7 +28,7 @@ use crate::files::Files;
 const USES_LEAST: usize = 1_024;
 
 /// What the cache knows of all files together.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PageCache {
     memory: u64,
     background: u64,
@@ -53,7 +53,7 @@ pub(crate) struct PageCache {
 }
 
 /// Who writes back, and for whom.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Flusher {
     depth: u32,
     interval: Nanos,
@@ -78,27 +78,14 @@ impl PageCache {
             memory,
             background: config.dirty_background.of(memory),
             limit: config.dirty_limit.of(memory),
-            dirty: 0,
-            in_flight: 0,
-            written_back: 0,
-            cached: 0,
-            dirty_files: BTreeMap::new(),
-            uses: VecDeque::new(),
-            files: 0,
-            next_order: 0,
             flusher: Flusher {
                 depth: config.write_back_depth,
                 interval: config.write_back_interval,
                 expire: config.dirty_expire,
                 looks_at: Instant::NEVER,
-                expired: None,
-                requests: 0,
-                urgent: VecDeque::new(),
-                sync_until: 0,
-                syncs: Vec::new(),
+                ..Flusher::default()
             },
-            throttled: VecDeque::new(),
-            throttled_count: 0,
+            ..Self::default()
         }
     }
 
@@ -128,12 +115,7 @@ impl PageCache {
         self.throttled_count += 1;
     }
 
-    /// How many writers wait for room.
-    pub(crate) fn throttled(&self) -> usize {
-        self.throttled.len()
-    }
-
-    /// The next of them, if there is room.
+    /// The next writer that waits for room, if there is some.
     pub(crate) fn take_throttled(&mut self) -> Option<Slot> {
         if self.room() == 0 { None } else { self.throttled.pop_front() }
     }
@@ -175,18 +157,16 @@ impl PageCache {
         let File { pages, map, .. } = file;
         let promised = |part: Extent| part.length - map.count(part);
         allocator.end_promise(pages.dirty().within(range).map(promised).sum());
-        self.dirty -= self.clean(pages, range);
+        self.clean(pages, range);
         self.drop_cached(pages, range);
     }
 
-    /// Whether another write may be sent.
-    pub(crate) fn may_write(&self) -> bool {
-        self.flusher.requests < self.flusher.depth
-    }
-
-    /// The file whose pages are written next, if any are to be.
+    /// The file whose pages are written next, if any are to be and another write may be sent.
     pub(crate) fn next_to_write(&mut self, files: &Files) -> Option<FileId> {
         let flusher = &mut self.flusher;
+        if flusher.requests >= flusher.depth {
+            return None;
+        }
         while let Some(&id) = flusher.urgent.front() {
             if files.get(id).is_some_and(|file| file.pages.any_dirty()) {
                 return Some(id);
@@ -207,9 +187,7 @@ impl PageCache {
     pub(crate) fn write(&mut self, pages: &mut FilePages, range: Extent, requests: u32) {
         pages.sent(requests);
         self.flusher.requests += requests;
-        let written = self.clean(pages, range);
-        self.dirty -= written;
-        self.in_flight += written;
+        self.in_flight += self.clean(pages, range);
     }
 
     /// A write of so many pages of a file ended. If it was the last one, returns who waited for
@@ -298,6 +276,7 @@ impl PageCache {
         if let Some(order) = left {
             self.dirty_files.remove(&order);
         }
+        self.dirty -= cleaned;
         cleaned
     }
 

@@ -61,9 +61,7 @@ impl Extent {
             .step_by(step)
             .map(move |start| Self::between(start, self.end().min(start + longest)))
     }
-}
 
-impl Extent {
     /// The run in pieces of which none crosses a multiple of `border`, in order.
     pub(crate) fn pieces_within(self, border: Option<u64>) -> impl Iterator<Item = Self> {
         let size = border.unwrap_or(u64::MAX);

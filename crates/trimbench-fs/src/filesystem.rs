@@ -181,11 +181,6 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         bytes(uncommitted + self.discards.pending())
     }
 
-    /// Whether what is freed is discarded by itself.
-    fn is_discarding(&self) -> bool {
-        self.config.discard.is_some() || self.discards.has_policy()
-    }
-
     /// Its free space, in filesystem blocks of the device, by groups.
     pub fn free_space(&self) -> impl Iterator<Item = LbaRange> {
         let all = Extent::new(0, self.allocator.total());

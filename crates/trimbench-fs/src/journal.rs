@@ -39,7 +39,7 @@ mod commit;
 mod tests;
 
 /// Changes that become durable together.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Transaction {
     id: u32,
     /// When its first change came; [`Instant::NEVER`] as long as it has none.
@@ -99,15 +99,7 @@ pub(crate) struct Journal {
 
 impl Transaction {
     fn new(id: u32) -> Self {
-        Self {
-            id,
-            started: Instant::NEVER,
-            metadata: Vec::new(),
-            changes: 0,
-            freed: Vec::new(),
-            freed_total: 0,
-            ordered: 0,
-        }
+        Self { id, started: Instant::NEVER, ..Self::default() }
     }
 
     fn is_empty(&self) -> bool {

@@ -83,7 +83,7 @@ struct Batch {
 }
 
 /// Freed extents on their way to the device.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Discards {
     counters: DiscardCounters,
     worker: Worker,
@@ -111,20 +111,8 @@ pub(super) struct Discards {
 impl Discards {
     /// Of a filesystem with so many blocks for data.
     pub(super) fn new(config: &FsConfig, room: u64) -> Self {
-        Self {
-            counters: DiscardCounters::default(),
-            worker: Worker::default(),
-            thread: DiscardThread::new(config.made_trimmed, room),
-            of_callers: BTreeMap::new(),
-            batches: Vec::new(),
-            last_batch: 0,
-            trimming: 0,
-            trims: BTreeMap::new(),
-            longest: Nanos::ZERO,
-            policy: None,
-            own_path: None,
-            unmounting: None,
-        }
+        let thread = DiscardThread::new(config.made_trimmed, room);
+        Self { thread, ..Self::default() }
     }
 
     /// Freed blocks that the worker, the thread or the policy has yet to look at, and those in
@@ -138,7 +126,7 @@ impl Discards {
 
     /// When something is to be done, if nothing happens before.
     pub(super) fn next_event(&self) -> Instant {
-        let policy = self.policy.as_ref().map_or(Instant::NEVER, Policy::wakes_at);
+        let policy = self.policy.as_ref().map_or(Instant::NEVER, |policy| policy.wakes_at);
         self.worker.next_event().min(self.thread.next_event()).min(policy)
     }
 
@@ -281,6 +269,11 @@ impl Discards {
 }
 
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
+    /// Whether what is freed is discarded by itself.
+    pub(super) fn is_discarding(&self) -> bool {
+        self.config.discard.is_some() || self.discards.policy.is_some()
+    }
+
     /// The worker or the thread goes on by itself, if it is time to.
     pub(super) fn discards_go_on(&mut self, now: Instant) {
         if self.discards.worker.next_event() <= now {
@@ -317,7 +310,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// The last discard of a batch is submitted, and may have ended already: who sent it goes on.
     pub(super) fn batch_submitted(&mut self, id: u32, now: Instant) {
-        let trim = self.discards.trims.iter().find(|(_, cursor)| cursor.is_at(id));
+        let trim = self.discards.trims.iter().find(|(_, cursor)| cursor.batch == Some(id));
         match trim.map(|(slot, _)| *slot) {
             Some(slot) => self.step(slot, now),
             None if self.config.kind == FsKind::F2fs => self.send_round(now),

@@ -183,24 +183,13 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Writes the metadata of the transactions up to `last` to their places.
     pub(super) fn start_checkpoint(&mut self, last: u32, now: Instant) {
         if self.journal.want_checkpoint(last) {
-            self.begin_checkpoint(now);
+            self.send_checkpoint(now);
         }
-    }
-
-    fn begin_checkpoint(&mut self, now: Instant) {
-        if self.journal.begin_checkpoint() > 0 {
-            self.lower.note_written();
-        }
-        self.send_checkpoint(now);
     }
 
     /// Goes on with the checkpoint, after one of its writes ended.
     pub(super) fn send_checkpoint(&mut self, now: Instant) {
         if !self.journal.send_checkpoint(&mut self.lower, self.config.write_back_depth, now) {
-            return;
-        }
-        if self.journal.wants_checkpoint() {
-            self.begin_checkpoint(now);
             return;
         }
         for slot in self.journal.take_checkpointed() {

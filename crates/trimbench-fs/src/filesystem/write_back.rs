@@ -21,9 +21,7 @@ const ALLOCATION_MAX: u64 = 2_048;
 impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Starts as much write-back as there is reason and room for.
     pub(super) fn write_back(&mut self, now: Instant) {
-        while self.cache.may_write()
-            && let Some(id) = self.cache.next_to_write(&self.files)
-        {
+        while let Some(id) = self.cache.next_to_write(&self.files) {
             if self.journal.is_full() {
                 self.try_commit(now);
                 if self.journal.is_full() {
@@ -42,8 +40,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
 
     /// Writers that wait for room in the cache go on as far as there is some.
     pub(super) fn room_came(&mut self, now: Instant) {
-        for _ in 0..self.cache.throttled() {
-            let Some(slot) = self.cache.take_throttled() else { break };
+        while let Some(slot) = self.cache.take_throttled() {
             self.step(slot, now);
         }
     }

@@ -12,7 +12,7 @@ use crate::lower::{Lower, Owner, Transfer};
 /// What is being written, and what is to be.
 #[derive(Debug, Default)]
 pub(super) struct Checkpoint {
-    /// Whether metadata are being written, those of the transactions up to `until`, or were.
+    /// Whether metadata are being written: those of the transactions up to `until`.
     under_way: bool,
     until: u32,
     wanted: u32,
@@ -60,43 +60,50 @@ impl Journal {
         !self.checkpoint.under_way
     }
 
-    /// Whether more is wanted than is or was being written.
-    pub(crate) fn wants_checkpoint(&self) -> bool {
-        self.checkpoint.wanted > self.checkpoint.until
-    }
-
-    /// Begins a checkpoint of all that is wanted, of so many blocks.
-    pub(crate) fn begin_checkpoint(&mut self) -> u64 {
+    /// Begins a checkpoint of all that is wanted.
+    fn begin_checkpoint<M: Model<Command = BlockCommand>>(&mut self, lower: &mut Lower<M>) {
         let until = self.checkpoint.wanted;
         let place = |id| Extent::new(self.layout.address(id), 1);
         let places = self.to_checkpoint(until).into_iter().map(place).collect();
         let mut queue = merged(places, Some(self.layout.group_fs_blocks()));
         queue.reverse();
-        let total = queue.iter().map(|extent| extent.length).sum();
+        let total: u64 = queue.iter().map(|extent| extent.length).sum();
+        if total > 0 {
+            lower.note_written();
+        }
         let its = &mut self.checkpoint;
         (its.under_way, its.until, its.queue) = (true, until, queue);
         its.written += total;
-        total
     }
 
-    /// Sends as much of the checkpoint as may be under way. Returns whether it has ended.
+    /// Sends as much of the checkpoint as may be under way. Returns whether all that is wanted is
+    /// written.
     pub(crate) fn send_checkpoint<M: Model<Command = BlockCommand>>(
         &mut self,
         lower: &mut Lower<M>,
         depth: u32,
         now: Instant,
     ) -> bool {
-        let its = &mut self.checkpoint;
-        while its.io < depth
-            && let Some(extent) = its.queue.pop()
-        {
-            its.io += lower.send(now, Owner::Checkpoint, Transfer::Write, extent);
+        loop {
+            if !self.checkpoint.under_way {
+                self.begin_checkpoint(lower);
+            }
+            let its = &mut self.checkpoint;
+            while its.io < depth
+                && let Some(extent) = its.queue.pop()
+            {
+                its.io += lower.send(now, Owner::Checkpoint, Transfer::Write, extent);
+            }
+            if its.io > 0 {
+                return false;
+            }
+            its.under_way = false;
+            let Checkpoint { until, wanted, .. } = *its;
+            self.checkpointed(until);
+            if wanted <= until {
+                return true;
+            }
         }
-        let ends = its.io == 0 && std::mem::take(&mut its.under_way);
-        if ends {
-            self.checkpointed(self.checkpoint.until);
-        }
-        ends
     }
 
     /// A write of the checkpoint ended.

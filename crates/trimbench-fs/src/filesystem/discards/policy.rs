@@ -64,7 +64,7 @@ pub(super) struct Policy {
     /// Discards under way, by their numbers.
     under_way: Slab<UnderWay>,
     /// When it is asked again, if nothing happens before.
-    wakes_at: Instant,
+    pub(super) wakes_at: Instant,
     /// Commands of the foreground under way, as it was last told.
     told: u64,
     /// Blocks that its discards withhold now, and the most that they have.
@@ -117,11 +117,6 @@ impl Policy {
     /// What its discards withhold.
     pub(super) fn withheld(&self) -> impl Iterator<Item = Extent> {
         self.under_way.iter().flat_map(|discard| discard.withheld.iter().copied())
-    }
-
-    /// When it is asked again, if nothing happens before.
-    pub(super) fn wakes_at(&self) -> Instant {
-        self.wakes_at
     }
 
     pub(super) fn freed(&mut self, extent: Extent, now: Instant) {
@@ -266,11 +261,6 @@ impl FsPolicy {
 }
 
 impl Discards {
-    /// Whether a trim policy decides.
-    pub(crate) fn has_policy(&self) -> bool {
-        self.policy.is_some()
-    }
-
     /// Blocks that the policy's discards withhold.
     pub(crate) fn policy_withholds(&self) -> u64 {
         self.policy.as_ref().map_or(0, |policy| policy.withheld)
@@ -333,15 +323,12 @@ impl Discards {
 
     /// Keeps the maxima of the own path's account.
     fn watch_own_path(&mut self, journal: &Journal) {
-        if self.own_path.is_none() {
-            return;
-        }
+        let Some(own) = &self.own_path else { return };
         let of_worker = self.worker.withheld().map_or(0, |extent| extent.length);
-        let (withheld, waiting) = (journal.withheld() + of_worker, self.pending());
-        if let Some(own) = &mut self.own_path {
-            own.withheld_max = own.withheld_max.max(withheld);
-            own.waiting_max = own.waiting_max.max(waiting);
-        }
+        self.own_path = Some(OwnPath {
+            waiting_max: own.waiting_max.max(self.pending()),
+            withheld_max: own.withheld_max.max(journal.withheld() + of_worker),
+        });
     }
 
     fn forget_maxima(&mut self, journal: &Journal) {

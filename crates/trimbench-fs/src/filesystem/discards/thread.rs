@@ -60,8 +60,8 @@ pub(crate) struct DiscardThread {
     /// Blocks for data and directories.
     room: u64,
     candidates: Candidates,
-    /// What an f2fs that does not discard online has freed since the last FITRIM.
-    untrimmed: Candidates,
+    /// What an f2fs that does not discard online has freed since the last FITRIM, which takes it.
+    pub(super) untrimmed: Candidates,
     /// When it looks next; `None` before the first command of a mount.
     looks_at: Option<Instant>,
     /// The mount, or the last command that changed a file or synced one.
@@ -94,11 +94,6 @@ impl DiscardThread {
     pub(super) fn next_event(&self) -> Instant {
         let asleep = self.round.is_none() && !self.candidates.is_empty();
         self.looks_at.filter(|_| asleep).unwrap_or(Instant::NEVER)
-    }
-
-    /// What waits for FITRIM.
-    pub(super) fn untrimmed(&mut self) -> &mut Candidates {
-        &mut self.untrimmed
     }
 
     /// Forgets what waits. Returns how many blocks.

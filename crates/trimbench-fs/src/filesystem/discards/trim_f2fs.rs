@@ -61,7 +61,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// The next round: what is still free of the candidates from the command's place on.
     fn gather_trim(&mut self, slot: Slot) -> Vec<Extent> {
         let (longest, least) = (self.lower.discard_max(), self.trim_least());
-        let untrimmed = self.discards.thread.untrimmed();
+        let untrimmed = &mut self.discards.thread.untrimmed;
         let command = self.commands.get(slot);
         let mut round = Vec::new();
         while round.len() < ROUND

@@ -36,17 +36,12 @@ pub(super) struct Cursor {
     /// Where the last batch of this group ended: at this extent, which is the next one's first.
     next: Option<Extent>,
     /// The last batch.
-    batch: Option<u32>,
+    pub(super) batch: Option<u32>,
     /// Whether the tree of this group is in memory.
     read: bool,
 }
 
 impl Cursor {
-    /// Whether this is its last batch.
-    pub(super) fn is_at(&self, batch: u32) -> bool {
-        self.batch == Some(batch)
-    }
-
     /// The next batch of a group; the cursor goes on behind it.
     fn gather(&mut self, group: Extent, by_block: bool, allocator: &Allocator) -> Vec<Extent> {
         let mut free: Vec<Extent> = allocator.free_runs(group).collect();
