@@ -7,9 +7,8 @@ use trimbench_core::{
     TrimPromise, Virtual, Wear,
 };
 use trimbench_ssd::{
-    BUILT_IN, ContentsConfig, GcConfig, Geometry, HostInterface, LinkDuplex, Media, MetadataOf,
-    NandTiming, Profile, Ssd, SsdConfig, TrimArbitration, TrimConfig, TrimMode, TrimmedReads,
-    VictimPolicy,
+    ContentsConfig, Geometry, HostInterface, LinkDuplex, NandTiming, Profile, Ssd, SsdConfig,
+    TrimConfig, TrimMode, TrimmedReads,
 };
 
 /// An emulated drive as the methods get it.
@@ -17,8 +16,7 @@ pub type Emulated = Virtual<Faulty<Ssd>>;
 
 /// The numbers of a built-in profile.
 pub fn profile(name: &str, capacity: Bytes) -> SsdConfig {
-    let text = BUILT_IN.iter().find(|profile| profile.name == name).unwrap();
-    SsdConfig { capacity, ..Profile::parse(text.text).unwrap().config }
+    SsdConfig { capacity, ..Profile::built_in(name).unwrap().config }
 }
 
 /// A drive without SLC cache that is small enough for a test: superblocks of 64 units, spare space
@@ -43,13 +41,11 @@ pub fn faulty(config: SsdConfig, plan: FaultPlan) -> Emulated {
 }
 
 /// Of 1 GiB. A TRIM takes 10 + 100 + 20 us, and 1 us for each mapped unit of 4 KiB, 100 ns for each
-/// that is not.
+/// that is not. It collects greedily, and in advance when idle.
 pub fn drive(mode: TrimMode) -> SsdConfig {
+    let base = profile("plain-nvme-tlc", Bytes::gib(1));
     SsdConfig {
-        capacity: Bytes::gib(1),
-        mapping_unit: Bytes::kib(4),
         over_provisioning: Ppm(100_000),
-        media: Media::Flash,
         geometry: Geometry {
             channels: 2,
             dies: 4,
@@ -62,66 +58,30 @@ pub fn drive(mode: TrimMode) -> SsdConfig {
             program: Nanos::from_micros(600),
             erase: Nanos::from_millis(4),
             channel_rate: Bytes(1_000_000_000),
-            suspend: None,
+            ..base.nand
         },
         write_buffer: Bytes::mib(1),
-        power_loss_protection: false,
-        buffer_frees_early: false,
-        buffer_overwrites: false,
-        metadata: Ppm(0),
-        metadata_of: MetadataOf::Programs,
-        purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
             link_rate: Bytes(500_000_000),
             duplex: LinkDuplex::Half,
             command: Nanos::from_micros(10),
             latency: Nanos::from_micros(20),
-            jitter: Nanos::ZERO,
+            ..base.host
         },
         trim: TrimConfig {
             mode,
             command: Nanos::from_micros(100),
-            range: Nanos::ZERO,
             per_gib_mapped: Nanos::from_micros(262_144),
             per_gib_unmapped: Nanos(26_214_400),
-            uncharged: Bytes(0),
-            latency: Nanos::ZERO,
-            tail_chance: Ppm(0),
-            tail_per_gib: Nanos::ZERO,
             range_max: Bytes::mib(32),
             ranges: 1,
             command_max: Bytes::mib(32),
-            arbitration: TrimArbitration::FirstCome,
             background_share: Ppm(250_000),
-            background_slice: Nanos::from_millis(1),
-            background_bound: None,
-            granularity: Bytes(4_096),
-            alignment: Bytes(0),
+            ..base.trim
         },
         contents: ContentsConfig { reads: TrimmedReads::Zeroes, promise: TrimPromise::Nothing },
-        slc_cache: None,
-        compression: None,
-        mapping_cache: None,
-        write_streams: None,
-        gc: collector(),
-    }
-}
-
-/// It collects greedily, and in advance when idle.
-fn collector() -> GcConfig {
-    GcConfig {
-        policy: VictimPolicy::Greedy,
-        separate_hot: false,
-        read: None,
-        burst: None,
-        pace: Nanos::ZERO,
-        level_every: None,
-        read_bytes: None,
-        idle_after: Nanos::from_millis(100),
-        idle_free_target: Ppm(20_000),
-        idle_valid_max: Ppm(500_000),
-        idle_share: Ppm(1_000_000),
+        ..base
     }
 }
 

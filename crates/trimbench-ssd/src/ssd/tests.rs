@@ -2,6 +2,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{Blocks, Lba, Nanos, Ppm, Target, TrimPromise, Virtual};
 
 use super::*;
+use crate::Profile;
 use crate::config::{
     ContentsConfig, GcConfig, Geometry, HostInterface, MetadataOf, NandTiming, TrimArbitration,
     TrimConfig, TrimMode, TrimmedReads, VictimPolicy,
@@ -21,11 +22,10 @@ mod trim_modes;
 
 /// A small drive whose numbers are easy to add up: one channel, one die, 64 KiB programs.
 pub(crate) fn plain() -> SsdConfig {
+    let base = base();
     SsdConfig {
         capacity: Bytes::mib(64),
-        mapping_unit: Bytes(PIECE_BYTES),
         over_provisioning: Ppm(100_000),
-        media: Media::Flash,
         geometry: Geometry {
             channels: 1,
             dies: 1,
@@ -38,43 +38,26 @@ pub(crate) fn plain() -> SsdConfig {
             program: Nanos::from_micros(600),
             erase: Nanos::from_millis(4),
             channel_rate: Bytes(1_000_000_000),
-            suspend: None,
+            ..base.nand
         },
         write_buffer: Bytes::mib(1),
-        power_loss_protection: false,
-        buffer_frees_early: false,
-        buffer_overwrites: false,
-        metadata: Ppm(0),
-        metadata_of: MetadataOf::Programs,
-        purge: Nanos::ZERO,
         host: HostInterface {
             queue_depth: 32,
             link_rate: Bytes(500_000_000),
             duplex: LinkDuplex::Half,
             command: Nanos::from_micros(10),
             latency: Nanos::from_micros(20),
-            jitter: Nanos::ZERO,
+            ..base.host
         },
         trim: trim(TrimMode::Queued),
-        gc: GcConfig {
-            policy: VictimPolicy::Greedy,
-            separate_hot: false,
-            read: None,
-            burst: None,
-            pace: Nanos::ZERO,
-            level_every: None,
-            read_bytes: None,
-            idle_after: Nanos::from_millis(100),
-            idle_free_target: Ppm(20_000),
-            idle_valid_max: Ppm(500_000),
-            idle_share: Ppm(1_000_000),
-        },
         contents: ContentsConfig { reads: TrimmedReads::Zeroes, promise: TrimPromise::Nothing },
-        slc_cache: None,
-        compression: None,
-        mapping_cache: None,
-        write_streams: None,
+        ..base
     }
+}
+
+/// A built-in drive without anything that most drives lack.
+fn base() -> SsdConfig {
+    Profile::built_in("plain-nvme-tlc").unwrap().config
 }
 
 pub(crate) fn trim(mode: TrimMode) -> TrimConfig {
@@ -83,20 +66,11 @@ pub(crate) fn trim(mode: TrimMode) -> TrimConfig {
         command: Nanos::from_micros(100),
         range: Nanos::from_micros(7),
         per_gib_mapped: Nanos::from_millis(262),
-        per_gib_unmapped: Nanos::ZERO,
-        uncharged: Bytes(0),
-        latency: Nanos::ZERO,
-        tail_chance: Ppm(0),
-        tail_per_gib: Nanos::ZERO,
         range_max: Bytes::mib(1),
         ranges: 1,
         command_max: Bytes::mib(32),
-        granularity: Bytes(PIECE_BYTES),
-        alignment: Bytes(0),
-        arbitration: TrimArbitration::FirstCome,
         background_share: Ppm(250_000),
-        background_slice: Nanos::from_millis(1),
-        background_bound: None,
+        ..base().trim
     }
 }
 
