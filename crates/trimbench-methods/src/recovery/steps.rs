@@ -1,7 +1,9 @@
 //! What the steps of the method hold.
 
 use trimbench_core::Bytes;
-use trimbench_engine::{PassStep, PhaseStep, RateStep, RoundStep, SteadyStep, StepKinds};
+use trimbench_engine::{
+    PassStep, PhaseLatencyStep, PhaseStep, RateStep, RoundStep, SteadyStep, StepKinds,
+};
 use trimbench_results::{LatencyHistogram, StepTable as _, steps};
 
 steps! {
@@ -41,7 +43,8 @@ steps! {
 
 /// The rows of each kind of step.
 pub(super) fn tables() -> StepKinds {
-    let (phase, pass, rate) = (PhaseStep::rows(""), PassStep::rows(""), RateStep::rows(""));
+    let phase = [PhaseStep::rows(""), PhaseLatencyStep::rows("")].concat();
+    let (pass, rate) = (PassStep::rows(""), RateStep::rows(""));
     let round = [Option::<RoundStep>::rows(""), Option::<SteadyStep>::rows("")].concat();
     let file = RecoveryFileStep::rows("");
     let file_pass = [file.clone(), RecoveryPassStep::rows(""), pass.clone()].concat();
