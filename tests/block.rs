@@ -2,8 +2,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
+use std::num::NonZero;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use tests::Need::{Loop, RamDisk, Root};
@@ -156,6 +159,39 @@ fn every_discard_issued_is_completed_at_the_device() {
                 assert_eq!(after.write, before.write, "{what}");
             }
         }
+    }
+}
+
+/// Linux 6.17 and later mixes up ranges that it tries a second time, once the first request has
+/// been overwritten: the more the busier the processors.
+#[test]
+fn discards_beyond_the_queue_reach_their_own_ranges() {
+    const PIECE: u64 = 8_192;
+    const COUNT: u64 = 4_096;
+    if !requires("discards_beyond_the_queue_reach_their_own_ranges", &[Root, Loop]) {
+        return;
+    }
+    let device = LoopDevice::new((2 * COUNT * PIECE) >> 20);
+    let mut target = open(device.node(), BlockOptions::default());
+    fill(&mut target, Data::Random);
+    let busy = AtomicBool::new(true);
+    thread::scope(|scope| {
+        for _ in 0..2 * thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(|| while busy.load(Ordering::Relaxed) {});
+        }
+        let read = BlockCommand::Read(range(&target, PIECE, 4_096));
+        let discard = |number| BlockCommand::Discard(range(&target, 2 * number * PIECE, PIECE));
+        let each = |number| std::iter::once(discard(number)).chain([read; 24]);
+        let commands: Vec<BlockCommand> = (0..COUNT).flat_map(each).collect();
+        let ended = perform(&mut target, 8_000, commands);
+        busy.store(false, Ordering::Relaxed);
+        assert!(all_done(&ended), "{:?}", ended.iter().find(|it| it.status != Status::Done));
+    });
+    drop(target);
+    let bytes = fs::read(device.image()).unwrap();
+    for (number, piece) in bytes.chunks(usize::try_from(PIECE).unwrap()).enumerate() {
+        let is_discarded = piece.iter().all(|byte| *byte == 0);
+        assert_eq!(is_discarded, number % 2 == 0, "piece {number}");
     }
 }
 

@@ -292,7 +292,12 @@ impl BlockTarget {
                     return Ok(());
                 }
                 Discards::Punch => Work::Punch { offset, length },
-                Discards::Ring | Discards::Unsupported => Work::Discard { offset, length },
+                Discards::Ring | Discards::Unsupported => {
+                    // Half of the queue is room for what others send, and for pieces.
+                    let room = self.medium.capabilities.queue_depth / 2;
+                    let may_wait = self.ring.under_way() >= room;
+                    Work::Discard { offset, length, may_wait }
+                }
             },
             (Kind::Flush | Kind::Read | Kind::Write(_), _) => Work::Sync,
         };

@@ -51,7 +51,13 @@ pub(crate) enum Work {
     /// Make what was written durable.
     Sync,
     /// Tell the block device that the range is not needed.
-    Discard { offset: u64, length: u64 },
+    ///
+    /// The kernel tries it at once, and again on a thread if the device's queue has no room. Linux
+    /// 6.17 and later then reads the range a second time from a place where another request may
+    /// stand by now (`blk_cmd_complete` in block/ioctl.c, `io_uring_cmd_issue_blocking`): it fails
+    /// with EINVAL, or discards the other's range. A discard that `may_wait` is on a thread from the
+    /// start, and the kernel keeps the range of those.
+    Discard { offset: u64, length: u64, may_wait: bool },
     /// Free the range of the file.
     Punch { offset: u64, length: u64 },
 }
@@ -134,7 +140,7 @@ impl FixedRing {
         if !known || !probe.is_supported(opcode::UringCmd16::CODE) {
             return Ok(false);
         }
-        self.start(0, Work::Discard { offset: 0, length: 0 })?;
+        self.start(0, Work::Discard { offset: 0, length: 0, may_wait: true })?;
         let mut answer = None;
         while answer.is_none() {
             self.enter(Wait::Forever)?;
@@ -174,7 +180,8 @@ impl FixedRing {
     pub(crate) fn start(&mut self, slot: u32, work: Work) -> Result<(), Errno> {
         let place = &mut self.flights[slot as usize];
         assert!(place.is_none(), "the slot of a request is in use");
-        let fd = self.fd;
+        let (fd, mut flags) = (self.fd, self.flags);
+        flags.set(squeue::Flags::ASYNC, matches!(work, Work::Discard { may_wait: true, .. }));
         let entry = match work {
             Work::Read { chunk, offset, length } => {
                 let (start, length, registered) = lend(place, chunk, length);
@@ -195,15 +202,21 @@ impl FixedRing {
                 }
             }
             Work::Sync => opcode::Fsync::new(fd).build(),
-            Work::Discard { offset, length } => discard(fd, offset, length),
+            Work::Discard { offset, length, .. } => discard(fd, offset, length),
             Work::Punch { offset, length } => {
                 opcode::Fallocate::new(fd, length).offset(offset).mode(PUNCH).build()
             }
         };
-        let entry = entry.flags(self.flags).user_data(u64::from(slot));
+        let entry = entry.flags(flags).user_data(u64::from(slot));
         // SAFETY: the entry points to the chunk and names the file, which this ring keeps until the
         // completion was taken; the memory for good if the kernel does not give it back.
         unsafe { self.uring.push(&entry) }
+    }
+
+    /// Requests that were started and not collected.
+    #[inline]
+    pub(crate) fn under_way(&self) -> u32 {
+        self.uring.flying
     }
 
     /// Shows the kernel what was gathered, and waits for a completion if none is there.
