@@ -55,8 +55,8 @@ pub(crate) enum Work {
     /// The kernel tries it at once, and again on a thread if the device's queue has no room. Linux
     /// 6.17 and later then reads the range a second time from a place where another request may
     /// stand by now (`blk_cmd_complete` in block/ioctl.c, `io_uring_cmd_issue_blocking`): it fails
-    /// with EINVAL, or discards the other's range. A discard that `may_wait` is on a thread from the
-    /// start, and the kernel keeps the range of those.
+    /// with EINVAL, or discards the other's range. A discard that `may_wait` is on a thread from
+    /// the start, and the kernel keeps the range of those.
     Discard { offset: u64, length: u64, may_wait: bool },
     /// Free the range of the file.
     Punch { offset: u64, length: u64 },
