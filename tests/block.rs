@@ -177,7 +177,11 @@ fn discards_beyond_the_queue_reach_their_own_ranges() {
     let busy = AtomicBool::new(true);
     thread::scope(|scope| {
         for _ in 0..2 * thread::available_parallelism().map_or(1, NonZero::get) {
-            scope.spawn(|| while busy.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while busy.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let read = BlockCommand::Read(range(&target, PIECE, 4_096));
         let discard = |number| BlockCommand::Discard(range(&target, 2 * number * PIECE, PIECE));

@@ -109,6 +109,7 @@ impl BlockDevice {
     }
 
     /// The whole disk: itself unless this is a partition.
+    #[must_use]
     pub fn whole(&self) -> Self {
         let name = self.disk_name().to_owned();
         Self { name, own: self.disk.clone(), disk: self.disk.clone() }

@@ -168,7 +168,9 @@ impl Step {
 impl<T: StepTable> StepTable for Option<T> {
     fn rows(prefix: &str) -> Vec<StepRow> {
         let mut rows = T::rows(prefix);
-        rows.iter_mut().for_each(|row| row.always = false);
+        for row in &mut rows {
+            row.always = false;
+        }
         rows
     }
 

@@ -10,7 +10,9 @@ use crate::output::error_line;
 /// The record in a run's directory. Says what of it is not believed.
 pub(crate) fn load(directory: &Path) -> Result<RunRecord, Failure> {
     let LoadedRecord { record, flaws } = Store::open(directory)?.load()?;
-    flaws.iter().for_each(|flaw| error_line(flaw));
+    for flaw in &flaws {
+        error_line(flaw);
+    }
     Ok(record)
 }
 

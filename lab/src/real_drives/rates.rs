@@ -44,8 +44,10 @@ const P99_FACTOR: f64 = 1.2;
 const OF_ALL: f64 = 2.0 / 3.0;
 const OF_EACH: f64 = 0.5;
 
+/// A quantity of a row.
+type OfRate = fn(&OfferedRateStep) -> Option<f64>;
 /// What is compared of a row: its name, ours in s, whether it is a median.
-const QUANTITIES: [(&str, fn(&OfferedRateStep) -> Option<f64>, bool); 4] = [
+const QUANTITIES: [(&str, OfRate, bool); 4] = [
     ("read p50", |rate| rate.read?.percentiles.p50, true),
     ("read p99", |rate| rate.read?.percentiles.p99, false),
     ("write p50", |rate| rate.write?.percentiles.p50, true),

@@ -97,7 +97,9 @@ fn measure(
     let (space, memory) = (method.space(), method.memory());
     let opening = Opening { space, seed, consent, purge, memory, interrupt };
     let mut target = session.target.open(&opening).map_err(|error| not_open(error, method))?;
-    std::mem::take(&mut target.notes).into_iter().for_each(|text| listener.note(text));
+    for text in std::mem::take(&mut target.notes) {
+        listener.note(text);
+    }
     let mut record = session_record(session, &target);
     if method.fits(target.capabilities()).is_ok() {
         wait_for_quiet(session, plan.quiet, &mut record, (&mut *listener, interrupt))?;

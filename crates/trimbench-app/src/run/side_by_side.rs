@@ -280,7 +280,8 @@ impl Order<'_, '_> {
 
     /// Shows what was not yet seen of a session.
     fn show(&mut self, index: usize) {
-        let unseen = std::mem::take(&mut self.slots.entry(index).or_default().unseen);
-        unseen.iter().for_each(|step| self.recorder.show(index, step));
+        for step in std::mem::take(&mut self.slots.entry(index).or_default().unseen) {
+            self.recorder.show(index, &step);
+        }
     }
 }

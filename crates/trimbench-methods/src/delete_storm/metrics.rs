@@ -55,8 +55,11 @@ pub(super) fn ratios() -> [(Metric, OfPhase, OfPhase); 3] {
     ]
 }
 
+/// The time of stalls in a place.
+type OfPlace = fn(&StormLocatedStep) -> f64;
+
 /// What is a share of the stalls whose place is known.
-pub(super) fn places() -> [(Metric, fn(&StormLocatedStep) -> f64); 4] {
+pub(super) fn places() -> [(Metric, OfPlace); 4] {
     [
         (share("located-device", "in the device"), |it| it.located_device_s),
         (share("located-tags", "in the device, seen from above: no free tags"), |it| {

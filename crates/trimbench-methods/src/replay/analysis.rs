@@ -70,7 +70,9 @@ fn gains(pass: &PassOf<'_>, passes: &[PassOf<'_>]) -> Vec<Figure> {
     };
     let (least, most) = (of_windows(gain.least, f64::min), of_windows(gain.most, f64::max));
     let mut figures: Vec<Figure> = [average, least, most].into_iter().flatten().collect();
-    figures.iter_mut().for_each(|figure| figure.rests_on([pass.step]));
+    for figure in &mut figures {
+        figure.rests_on([pass.step]);
+    }
     figures
 }
 

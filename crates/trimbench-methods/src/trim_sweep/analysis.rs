@@ -120,9 +120,12 @@ fn intercepts(points: &[(f64, f64)], slope: Interval) -> Option<Interval> {
     Interval::new(at(slope.high)? * 1e3, at(slope.low)? * 1e3, slope.level)
 }
 
+/// A rate of a row.
+type OfRow = fn(&TrimRowStep) -> Option<f64>;
+
 /// The best that the device did with what was mapped.
 fn rates(rows: &[TrimRow<'_>]) -> Vec<Figure> {
-    let table: [(Metric, fn(&TrimRowStep) -> Option<f64>); 2] = [
+    let table: [(Metric, OfRow); 2] = [
         (throughput(), |row| Some(row.discarded_bytes_per_s? / 1e9)),
         (command_rate(), |row| row.commands_per_s),
     ];

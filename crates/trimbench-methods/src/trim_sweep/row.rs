@@ -177,7 +177,7 @@ impl Seen {
             read_response_s_max: self.read_max.seconds(),
             write_response_s_max: self.write_max.seconds(),
             response_s: PercentilesStep::of(&self.response),
-            response_s_p98_5: asked.map(|response| response.seconds()),
+            response_s_p98_5: asked.map(Nanos::seconds),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The percentiles of every table.
 
+use trimbench_core::Nanos;
+
 use crate::histogram::{LatencyHistogram, Quantile};
 use crate::steps;
 
@@ -23,7 +25,7 @@ steps! {
 impl PercentilesStep {
     /// Those of a histogram, in seconds.
     pub fn of(histogram: &LatencyHistogram) -> Self {
-        let of = |quantile| histogram.percentile(quantile).map(|latency| latency.seconds());
+        let of = |quantile| histogram.percentile(quantile).map(Nanos::seconds);
         let [p50, p90, p99, p99_9, p99_99] = Quantile::STANDARD.map(of);
         Self { p50, p90, p99, p99_9, p99_99 }
     }

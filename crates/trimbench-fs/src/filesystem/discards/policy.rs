@@ -212,7 +212,9 @@ impl Policy {
         self.longest = self.longest.max(now - since);
         self.withheld -= withheld.iter().map(|extent| extent.length).sum::<u64>();
         self.trimmer.completed(now);
-        withheld.into_iter().for_each(|extent| allocator.give(extent));
+        for extent in withheld {
+            allocator.give(extent);
+        }
         true
     }
 
@@ -220,7 +222,7 @@ impl Policy {
         let mut totals = self.trimmer.discards(block_size());
         let ExtentCounts { count, blocks } = self.left_alone;
         totals.issued.count -= count;
-        totals.issued.bytes = totals.issued.bytes - bytes(blocks.0);
+        totals.issued.bytes -= bytes(blocks.0);
         totals.skipped.count += count;
         totals.skipped.bytes += bytes(blocks.0);
         DiscardAccount {

@@ -82,7 +82,7 @@ pub(crate) struct DiscardThread {
 impl DiscardThread {
     /// Of a filesystem with so many blocks, that mkfs has discarded, or not.
     pub(super) fn new(knows_free: bool, room: u64) -> Self {
-        Self { knows_free, room, ..Self::default() }
+        Self { room, knows_free, ..Self::default() }
     }
 
     /// Blocks that wait.
