@@ -65,7 +65,7 @@ impl Method for DeleteStall {
     fn demand(&self, _: Bytes, rate: u64) -> Demand {
         Demand {
             written: self.written() + self.load_written() + self.searched(),
-            time: self.estimate(rate) + self.search_time(rate),
+            time: self.estimate(rate).saturating_add(self.search_time(rate)),
         }
     }
 

@@ -67,7 +67,8 @@ impl Method for IdleTrim {
         // Emptied, timed, filled and timed again.
         let trims = 3.0 * span.0 as f64 / ASSUMED_TRIM_RATE;
         let round = trims + span.0 as f64 / rate as f64;
-        let time = Nanos::from_seconds(round).times(rounds) + self.rest.times(2 * rounds);
+        let time = Nanos::from_seconds(round).times(rounds);
+        let time = time.saturating_add(self.rest.times(2 * rounds));
         Demand { written, time }
     }
 

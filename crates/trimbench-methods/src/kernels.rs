@@ -74,7 +74,7 @@ impl Method for Kernels {
         let churned = capacity.0.saturating_mul(self.drive_writes.into()).saturating_mul(worn);
         let fills = self.fill.of(capacity.0).saturating_mul(systems + worn);
         let churning = Nanos::from_seconds(churned as f64 / self.churn.0 as f64);
-        let each = self.window.times(2) + self.rest.times(2);
+        let each = self.window.times(2).saturating_add(self.rest.times(2));
         Demand {
             written: Bytes(churned.saturating_add(fills)),
             time: churning.saturating_add(each.times(systems)),

@@ -97,7 +97,8 @@ impl Method for Postmark {
         let operations =
             2 * u64::from(counts.created) + u64::from(counts.read) + u64::from(counts.appended);
         let moved = (counts.bytes_written + counts.bytes_read) as f64 / rate as f64;
-        let once = ASSUMED_OPERATION.times(operations) + Nanos::from_seconds(moved);
+        let moved = Nanos::from_seconds(moved);
+        let once = ASSUMED_OPERATION.times(operations).saturating_add(moved);
         Demand {
             written: Bytes(counts.bytes_written.saturating_mul(repetitions)),
             time: once.times(repetitions),

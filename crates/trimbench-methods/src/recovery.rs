@@ -76,8 +76,9 @@ impl Method for Recovery {
         let written = self.written(span, rate);
         let (passes, tortures) = self.passes_and_tortures();
         // After each purge, one for each torture, each pass, and the TRIM.
-        let rests = self.rest.times(passes + tortures + 1) + self.torture_rest().times(tortures);
-        let time = Nanos::from_seconds(written as f64 / rate as f64) + rests;
+        let rests = self.rest.times(passes + tortures + 1);
+        let rests = rests.saturating_add(self.torture_rest().times(tortures));
+        let time = Nanos::from_seconds(written as f64 / rate as f64).saturating_add(rests);
         Demand { written: Bytes(written), time }
     }
 

@@ -75,7 +75,8 @@ impl Method for Settle {
         let each = if self.reference == Reference::Twin { 3 } else { 2 };
         let rests = self.rest.times(points * loads * each + 2 * halvings);
         let filling = Nanos::from_seconds(before as f64 / rate as f64);
-        Demand { written: Bytes(before.saturating_add(assumed)), time: windows + rests + filling }
+        let time = windows.saturating_add(rests).saturating_add(filling);
+        Demand { written: Bytes(before.saturating_add(assumed)), time }
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {

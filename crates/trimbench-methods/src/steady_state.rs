@@ -75,7 +75,7 @@ impl Method for SteadyState {
         let seconds = first.saturating_add(rounds) as f64 / rate as f64;
         Demand {
             written: Bytes(first.saturating_add(written)),
-            time: Nanos::from_seconds(seconds) + rest,
+            time: Nanos::from_seconds(seconds).saturating_add(rest),
         }
     }
 

@@ -86,9 +86,9 @@ impl Method for TrimSweep {
         });
         let alone = self.asked_rate().filter(|_| plan.has_load());
         let alone = alone.map_or(Nanos::ZERO, |rate| self.loaded_time_max(rate) + self.rest);
-        let measuring = rows.fold(alone, |sum, row| sum + row);
+        let measuring = rows.fold(alone, Nanos::saturating_add);
         let written = Bytes(plan.written(self).0 + plan.written_by_load(self).0);
-        Demand { written, time: measuring + Nanos::from_seconds(writing) }
+        Demand { written, time: measuring.saturating_add(Nanos::from_seconds(writing)) }
     }
 
     fn fits(&self, capabilities: &Capabilities) -> Result<(), Misfit> {

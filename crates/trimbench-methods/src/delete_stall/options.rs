@@ -244,8 +244,7 @@ impl DeleteStall {
     /// How long a run takes on the target's clock, writing at `bytes_per_second`.
     pub fn estimate(&self, bytes_per_second: u64) -> Nanos {
         let writing = self.written().0 as f64 / bytes_per_second as f64;
-        (self.lead + self.window + self.rest).times(self.measured_or_tried())
-            + self.patience
-            + Nanos::from_seconds(writing)
+        let trials = (self.lead + self.window + self.rest).times(self.measured_or_tried());
+        trials.saturating_add(self.patience).saturating_add(Nanos::from_seconds(writing))
     }
 }

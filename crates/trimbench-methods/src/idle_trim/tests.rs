@@ -243,3 +243,9 @@ fn words_stand_for_all_and_none() {
     let set = settings(&[("span", "everything")]);
     assert!(IdleTrim::resolve(Preset::Quick, &set).is_err());
 }
+
+#[test]
+fn a_forecast_that_no_clock_holds_is_the_longest_that_one_does() {
+    let method = method(&[("repetitions", "8192"), ("chunk", "none")]);
+    assert_eq!(method.demand(Bytes(1 << 60), 1).time, Nanos(u64::MAX));
+}
