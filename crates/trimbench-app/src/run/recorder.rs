@@ -255,10 +255,9 @@ impl Listener for Alone<'_, '_> {
 
     fn keep(&mut self, step: Step) -> Result<(), Failure> {
         let Self { recorder, index, steps, .. } = self;
-        recorder.show(*index, &step);
         let sequence = recorder.session(*index).steps.len();
         recorder.session(*index).steps.push(step.clone());
-        kept(recorder.store, recorder.monitor, |store| {
+        let kept = kept(recorder.store, recorder.monitor, |store| {
             if steps.is_none() {
                 let origin = StepOrigin::of(recorder.record, *index);
                 let origin = origin.expect("a run on a real target has an id");
@@ -266,6 +265,9 @@ impl Listener for Alone<'_, '_> {
             }
             let (file, origin) = steps.as_mut().expect("it was begun");
             file.append(origin, sequence, &step)
-        })
+        });
+        // Only now: who was told of a step finds it, even if the program is killed at once.
+        recorder.show(*index, &step);
+        kept
     }
 }
