@@ -192,6 +192,15 @@ impl Output {
         }
     }
 
+    /// The same, unless there are results, whether they are valid and within their limits or not.
+    pub fn expect_results(&self) -> Result<&Self> {
+        let with_results = [exit::LIMIT_FAILED, exit::INVALID].map(i32::from);
+        if self.status.is_some_and(|status| with_results.contains(&status)) {
+            return Ok(self);
+        }
+        self.expect_status(exit::DONE)
+    }
+
     /// The line in which the program says what is wrong, or else its last one.
     pub fn complaint(&self) -> &str {
         let mut lines = self.stderr.lines().filter(|line| !line.is_empty());

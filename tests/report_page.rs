@@ -134,9 +134,7 @@ fn run(
     command.arg(folder).args(methods);
     command.args(targets.iter().flat_map(|target| ["--target", target]));
     command.args(sets.iter().flat_map(|option| ["--set", option]));
-    let output = program.call(&mut command)?;
-    let is_kept = matches!(output.status, Some(0 | 1 | 4));
-    ensure!(is_kept, "`{}`: {}", output.command, output.complaint());
+    program.call(&mut command)?.expect_results()?;
     Ok(folder.to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! What is told of a run while it goes on.
+//! What a run reports while it goes on.
 
 use trimbench_engine::Stage;
 use trimbench_results::{Figure, Step};
@@ -6,9 +6,9 @@ use trimbench_results::{Figure, Step};
 use crate::failure::Failure;
 use crate::store::SetAside;
 
-/// Is told of a run while it goes on, by the thread that measures. An `index` is the place of a
-/// session in the plan. Sessions on emulated drives run side by side; their steps and figures are
-/// told in the order of the plan all the same, one session after the other.
+/// Receives the events of a run, on the thread that measures. An `index` is the place of a session
+/// in the plan. Sessions on emulated drives run side by side, but their steps and figures are
+/// reported in the order of the plan, one session after the other.
 pub trait RunMonitor {
     /// An earlier run has finished this session.
     fn session_skipped(&mut self, _index: usize) {}

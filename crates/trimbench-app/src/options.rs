@@ -30,7 +30,7 @@ pub struct PlanOptions {
     pub consent: Consent,
     /// How block devices are purged.
     pub purge: PurgeChoice,
-    /// What is done about others who use a real target.
+    /// What the run does about others that use a real target.
     pub quiet: QuietOptions,
     /// Bytes a second that targets are assumed to read and write, above zero; only forecasts of
     /// time go by it. `None`: 500 MB.
@@ -62,13 +62,13 @@ impl Default for PlanOptions {
     }
 }
 
-/// What is done about others who use a real target.
+/// What a run does about others that use its real target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuietOptions {
-    /// Before each session on a real target it is looked for other load, and waited so long at the
-    /// most until there is none; zero: nobody looks.
+    /// How long a session on a real target waits for others to stop using it, at most; zero: it
+    /// does not look for them.
     pub wait: Nanos,
-    /// A target that others use is measured all the same, and the results are invalid.
+    /// Whether to measure a target that others use; the results are then invalid.
     pub busy_ok: bool,
 }
 

@@ -56,7 +56,7 @@ pub struct Plan {
     pub consent: Consent,
     /// How block devices are purged.
     pub purge: PurgeChoice,
-    /// What is done about others who use a real target.
+    /// What the run does about others that use a real target.
     pub quiet: QuietOptions,
     /// Bytes a second that targets are assumed to read and write.
     pub assumed_rate: u64,
@@ -160,7 +160,7 @@ impl Plan {
         })
     }
 
-    /// How long it is looked for other load before a session, where the target is quiet.
+    /// How long a session looks for other load before it begins, if there is none.
     pub(crate) fn look_time(&self, session: &ResolvedSession) -> Nanos {
         if self.quiet.looks() && session.rests_on_quiet() { WINDOW } else { Nanos::ZERO }
     }

@@ -45,7 +45,7 @@ pub struct RunCaller {
     pub command: Vec<String>,
 }
 
-/// How a run ended of which something is measured.
+/// How a run ended that has measured something.
 #[derive(Debug)]
 pub struct RunEnd {
     /// Why it ended early, if it did.
@@ -252,7 +252,7 @@ fn now() -> f64 {
     trimbench_linux::wall_time_unix().seconds()
 }
 
-/// Keeps something if there is a store, and tells what that has set aside for it.
+/// Saves something if there is a store, and reports the files that the store set aside for it.
 fn kept(
     store: Option<&Store>,
     monitor: &mut dyn RunMonitor,

@@ -293,8 +293,9 @@ impl BlockTarget {
                 }
                 Discards::Punch => Work::Punch { offset, length },
                 Discards::Ring | Discards::Unsupported => {
-                    // Half of the queue is room for what others send, and for pieces.
-                    let room = self.medium.capabilities.queue_depth / 2;
+                    // Half of the queue is room for what others send, and for pieces. A discard
+                    // that is alone always finds room.
+                    let room = (self.medium.capabilities.queue_depth / 2).max(1);
                     let may_wait = self.ring.under_way() >= room;
                     Work::Discard { offset, length, may_wait }
                 }

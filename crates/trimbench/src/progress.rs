@@ -152,7 +152,12 @@ impl RunMonitor for Progress {
     }
 
     fn step(&mut self, index: usize, step: &Step) {
-        self.shared.lock().live.add((self.methods[index].live)(step));
+        let mut shown = self.shared.lock();
+        // Only the bar shows them, and to read them takes decoding.
+        if shown.bar.is_some() {
+            shown.live.add((self.methods[index].live)(step));
+        }
+        drop(shown);
         if self.format == OutputFormat::Ndjson {
             event(&json!({ "event": "step", "session": index, "step": step }));
         }

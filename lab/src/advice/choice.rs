@@ -14,7 +14,6 @@ use std::thread;
 
 use ::tests::program::BuiltProgram;
 use anyhow::{Context as _, Result, ensure};
-use trimbench_core::exit;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_results::advice::{drive_of, floor_ms, loss};
@@ -283,10 +282,7 @@ fn measured(
     let mut command = program.command(&["run", "--jobs", "1", "--seed"]);
     command.arg(seed.to_string()).args(methods).args(["--target", target]).args(options);
     let (output, record) = program.recorded(&mut command)?;
-    let ends = [exit::INVALID, exit::LIMIT_FAILED].map(i32::from);
-    if !output.status.is_some_and(|status| ends.contains(&status)) {
-        output.expect_status(exit::DONE)?;
-    }
+    output.expect_results()?;
     Ok(record)
 }
 

@@ -1,4 +1,4 @@
-//! Saves the results of sessions in the record, and tells of them.
+//! Saves the results of sessions in the record, and reports them.
 
 use trimbench_core::{Caveat, Nanos};
 use trimbench_engine::{MethodResult, Stage};
@@ -81,7 +81,7 @@ impl<'a> Recorder<'a> {
         self.monitor.stage(index, stage);
     }
 
-    /// Tells what of a target is worth to know.
+    /// Passes on a note about a target.
     pub(super) fn note(&mut self, text: &str) {
         self.monitor.note(text);
     }
@@ -257,7 +257,7 @@ impl Listener for Alone<'_, '_> {
         let Self { recorder, index, steps, .. } = self;
         let sequence = recorder.session(*index).steps.len();
         recorder.session(*index).steps.push(step.clone());
-        let kept = kept(recorder.store, recorder.monitor, |store| {
+        let result = kept(recorder.store, recorder.monitor, |store| {
             if steps.is_none() {
                 let origin = StepOrigin::of(recorder.record, *index);
                 let origin = origin.expect("a run on a real target has an id");
@@ -266,8 +266,8 @@ impl Listener for Alone<'_, '_> {
             let (file, origin) = steps.as_mut().expect("it was begun");
             file.append(origin, sequence, &step)
         });
-        // Only now: who was told of a step finds it, even if the program is killed at once.
+        // Only now: a step that was shown is kept, even if the program is killed at once.
         recorder.show(*index, &step);
-        kept
+        result
     }
 }
