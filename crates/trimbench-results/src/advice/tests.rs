@@ -189,6 +189,15 @@ fn simulated() -> Vec<(&'static str, Vec<Session>)> {
                 sweep(16.0, 30.0, 0.04),
             ],
         ),
+        // Small pieces that are noticed themselves cure nothing, however little they lose.
+        (
+            "weekly-fstrim",
+            vec![
+                settings((20.0, 1.1), (13.0, 1.1), 1.4, (1.0, 2.0)),
+                stall(60.0, 0.1, 0.04),
+                sweep(16.0, 30.0, 0.04),
+            ],
+        ),
         // A proposal is none.
         (
             "mount-with-discard",
