@@ -302,9 +302,9 @@ impl UserSetting {
     }
 }
 
-/// Whether small pieces cure what large deletions cost: nobody notices them in the simulation, and
-/// they lose no more; one of them keeps the limit of a long TRIM, and larger ones do not; and that
-/// each piece has a cost of its own does not make all of them together dearer.
+/// Whether small pieces cure what large deletions cost: in the simulation they are not noticed for
+/// certain, and lose no more; one of them keeps the limit of a long TRIM, and larger ones do not;
+/// and that each piece has a cost of its own does not make all of them together dearer.
 fn pieces_keep(
     facts: &Facts<'_>,
     discard: &SettingOutcome<'_>,
@@ -324,7 +324,7 @@ fn pieces_keep(
             in_pieces(bytes as f64) > in_pieces(LARGE_DISCARD) * DEARER
         })
     });
-    let is_unnoticed = small.wait <= 1.0;
+    let is_unnoticed = small.wait <= CLOSE;
     let loses_no_more = small.loss <= discard.loss * (1.0 + ALIKE_SHARE);
     is_unnoticed && loses_no_more && keeps && larger_do_not && !is_dearer
 }
