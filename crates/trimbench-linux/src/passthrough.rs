@@ -2,7 +2,7 @@
 //!
 //! [`DrivePurger`] takes a device that someone else opened (and confirmed: see the rules of safety
 //! for devices), asks which means of purging the drive has, what it promises of TRIM and what it
-//! counted of its writes, and purges it.
+//! counted of its writes, and purges it. [`read_drive_logs`] reads what the drive says of itself.
 //!
 //! Everything except the ioctl itself is a pure function of bytes: `nvme::command` and
 //! `ata::command` build commands, modules beside them decode answers, and procedures (sanitize,
@@ -14,6 +14,7 @@
 mod ata;
 mod bytes;
 mod detect;
+mod drive_logs;
 mod error;
 mod nvme;
 mod purge;
@@ -29,11 +30,15 @@ use trimbench_core::{Errno, Nanos, TrimPromise, Wear};
 
 use ata::AtaDrive;
 use detect::Route;
+use drive_logs::LogOptions;
 use error::{NoPassthrough, PassthroughError, PurgeError};
 use nvme::NvmeDrive;
 use purge::PurgeOption;
 use transport::Kernel;
 
+pub use drive_logs::{
+    DriveLog, DriveLogs, LogNotRead, NoDriveLogs, TelemetryCapture, read_drive_logs,
+};
 pub use purge::ReportedPurge;
 pub use purger::{DrivePurger, NoPurge, PurgeChoice, UnknownPurge};
 
@@ -59,6 +64,9 @@ trait Protocol: std::fmt::Debug {
     fn wear(&mut self) -> Option<Wear> {
         None
     }
+
+    /// What it says of itself, a log each.
+    fn read_logs(&mut self, options: LogOptions) -> Vec<DriveLog>;
 
     /// Looks at the drive once more, and who it is by now.
     fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError>;

@@ -3,6 +3,7 @@
 mod command;
 mod drive;
 mod identify;
+mod read_logs;
 mod sanitize;
 mod security;
 

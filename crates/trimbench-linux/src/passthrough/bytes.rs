@@ -15,10 +15,6 @@ pub(super) fn le64(image: &[u8], at: usize) -> u64 {
     u64::from(le32(image, at)) | u64::from(le32(image, at + 4)) << 32
 }
 
-pub(super) fn le128(image: &[u8], at: usize) -> u128 {
-    u128::from(le64(image, at)) | u128::from(le64(image, at + 8)) << 64
-}
-
 /// Text padded with spaces or zeroes; what is not printable ASCII becomes `?`.
 pub(super) fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());

@@ -5,6 +5,7 @@ mod drive;
 mod identify;
 mod logs;
 mod purge;
+mod read_logs;
 mod sanitize;
 mod status;
 

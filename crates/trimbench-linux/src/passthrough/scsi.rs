@@ -26,6 +26,7 @@ pub(super) enum AtaProtocol {
     NonData,
     PioIn,
     PioOut,
+    DmaIn,
 }
 
 /// An ATA command.
@@ -147,6 +148,7 @@ impl AtaCommand {
             AtaProtocol::NonData => 3,
             AtaProtocol::PioIn => 4,
             AtaProtocol::PioOut => 5,
+            AtaProtocol::DmaIn => 6,
         };
         protocol << 1 | u8::from(self.extended)
     }
@@ -154,7 +156,7 @@ impl AtaCommand {
     fn flags(&self) -> u8 {
         let transfer = match self.protocol {
             AtaProtocol::NonData => 0,
-            AtaProtocol::PioIn => FROM_DEVICE | BYTE_BLOCK | T_LENGTH_IN_COUNT,
+            AtaProtocol::PioIn | AtaProtocol::DmaIn => FROM_DEVICE | BYTE_BLOCK | T_LENGTH_IN_COUNT,
             AtaProtocol::PioOut => BYTE_BLOCK | T_LENGTH_IN_COUNT,
         };
         transfer | if self.registers { CHECK } else { 0 }

@@ -50,6 +50,24 @@ pub(super) fn identify() -> AtaCommand {
     }
 }
 
+/// How READ LOG EXT transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogTransfer {
+    Pio,
+    Dma,
+}
+
+/// READ LOG EXT or READ LOG DMA EXT: a page of a log.
+pub(super) fn read_log(transfer: LogTransfer, log: u8, page: u8) -> AtaCommand {
+    let (name, command, protocol) = match transfer {
+        LogTransfer::Pio => ("READ LOG EXT", 0x2f, AtaProtocol::PioIn),
+        LogTransfer::Dma => ("READ LOG DMA EXT", 0x47, AtaProtocol::DmaIn),
+    };
+    // The address holds the log in bits 7:0 and the page in bits 15:8 and 39:32.
+    let lba = u64::from(log) | u64::from(page) << 8;
+    AtaCommand { name, command, protocol, extended: true, count: 1, lba, ..TEMPLATE }
+}
+
 /// SANITIZE DEVICE. Operations allow their failed state to be left (FAILURE MODE).
 pub(super) fn sanitize(what: Sanitize) -> AtaCommand {
     const FAILURE_MODE: u16 = 1 << 4;

@@ -9,6 +9,7 @@ use super::identify::AtaIdentity;
 use super::security::PASSWORD;
 use super::{STATUS_ERROR, STATUS_FAULT};
 use crate::ioctl::{Data, ScsiOutcome};
+use crate::passthrough::drive_logs::{DriveLog, LogOptions};
 use crate::passthrough::error::{PassthroughError, PurgeError, PurgeObstacle};
 use crate::passthrough::purge::{PurgeOption, ReportedPurge};
 use crate::passthrough::scsi::{
@@ -20,7 +21,7 @@ use crate::passthrough::{DriveIdentity, Protocol, refused_by_kernel};
 #[derive(Debug)]
 pub(in crate::passthrough) struct AtaDrive<T> {
     pub(super) line: Line<T>,
-    identity: AtaIdentity,
+    pub(super) identity: AtaIdentity,
 }
 
 /// A transport with what is known of its translation.
@@ -53,6 +54,10 @@ impl<T: Transport + Debug> Protocol for AtaDrive<T> {
 
     fn promise(&self) -> TrimPromise {
         self.identity.promise
+    }
+
+    fn read_logs(&mut self, _: LogOptions) -> Vec<DriveLog> {
+        self.logs()
     }
 
     fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError> {

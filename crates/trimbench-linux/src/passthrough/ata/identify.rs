@@ -16,6 +16,8 @@ pub(super) struct AtaIdentity {
     pub(super) identity: DriveIdentity,
     pub(super) promise: TrimPromise,
     pub(super) security: SecurityState,
+    /// Has general purpose logs (word 87 bit 5).
+    pub(super) has_logs: bool,
     /// The means of sanitizing that it has (word 59), strongest first.
     pub(super) sanitizes: Vec<ReportedPurge>,
 }
@@ -69,6 +71,7 @@ impl AtaIdentity {
             identity,
             promise: promise(image),
             security: SecurityState::decode(image),
+            has_logs: valid(word(87)) && word(87) & 1 << 5 != 0,
             sanitizes: ReportedPurge::announced(sanitize.into(), sanitizes),
         })
     }

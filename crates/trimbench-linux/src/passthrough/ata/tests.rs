@@ -10,6 +10,7 @@ use crate::passthrough::purge::ReportedPurge;
 use crate::passthrough::tests::script::{Script, Step};
 
 mod purge;
+mod read_logs;
 
 /// IDENTIFY DEVICE with these words changed, and its checksum.
 fn identify(changes: &[(usize, u16)]) -> Vec<u8> {

@@ -25,6 +25,15 @@ pub(super) enum Identify {
     UuidList,
 }
 
+/// A part of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LogPart {
+    /// Its first byte, at a dword (LPOL).
+    pub(super) offset: u32,
+    /// Its bytes: a multiple of 4, at most 4096, which every controller transfers.
+    pub(super) bytes: u32,
+}
+
 /// SANACT of Sanitize's CDW10.
 pub(super) const SANITIZE_ACTION: u32 = 0b111;
 /// SANACT: leaves the failure mode of an operation that allowed it.
@@ -60,11 +69,23 @@ impl NvmeCommand {
     /// Get Log Page: the first `bytes` of log `log`, at most 4096. Events of the log stay
     /// (RAE set), for they are the kernel's.
     pub(super) fn get_log(log: u8, bytes: u32, uuid_index: u8) -> Self {
-        let dwords_minus_one = bytes / 4 - 1;
+        Self::get_log_part(log, LogPart { offset: 0, bytes }, uuid_index)
+    }
+
+    /// Get Log Page: a part of log `log`.
+    pub(super) fn get_log_part(log: u8, part: LogPart, uuid_index: u8) -> Self {
+        let dwords_minus_one = part.bytes / 4 - 1;
         let retain_event = 1 << 15;
         let first = u32::from(log) | retain_event | dwords_minus_one << 16;
-        let cdw10 = [first, 0, 0, 0, u32::from(uuid_index), 0];
+        let cdw10 = [first, 0, part.offset, 0, u32::from(uuid_index), 0];
         Self { opcode: 0x02, nsid: NSID_ALL, cdw10, timeout: SHORT }
+    }
+
+    /// The same command, which has the controller capture its telemetry anew (log 07h).
+    pub(super) fn capturing(mut self) -> Self {
+        const CREATE: u32 = 1 << 8;
+        self.cdw10[0] |= CREATE;
+        self
     }
 
     /// Sanitize with this CDW10; blocks are deallocated at its end (NDAS clear).

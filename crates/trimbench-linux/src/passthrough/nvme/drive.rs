@@ -3,6 +3,8 @@
 use std::fmt::Debug;
 
 use trimbench_core::{Nanos, TrimPromise, Wear};
+use trimbench_log_pages::nvme::smart::{SMART, host_written};
+use trimbench_log_pages::ocp::smart::{OCP_SMART, media_written};
 
 use super::command::{Identify, sanitize_action};
 use super::identify::{self, Controller, Namespace};
@@ -10,6 +12,7 @@ use super::logs;
 use super::purge::{CRYPTO_ERASE, USER_DATA_ERASE};
 use super::status::NvmeStatus;
 use crate::ioctl::{Data, NvmeCommand};
+use crate::passthrough::drive_logs::{DriveLog, LogOptions};
 use crate::passthrough::error::{PassthroughError, PurgeError};
 use crate::passthrough::purge::{PurgeOption, ReportedPurge};
 use crate::passthrough::transport::Transport;
@@ -55,7 +58,7 @@ impl<T: Transport> NvmeDrive<T> {
     }
 
     /// Under which index OCP's logs are; 0, which takes the vendor's choice, without a list.
-    fn ocp_uuid_index(&mut self) -> Result<u8, PassthroughError> {
+    pub(super) fn ocp_uuid_index(&mut self) -> Result<u8, PassthroughError> {
         if !self.controller.has_uuid_list {
             return Ok(0);
         }
@@ -77,11 +80,14 @@ impl<T: Transport + Debug> Protocol for NvmeDrive<T> {
     }
 
     fn wear(&mut self) -> Option<Wear> {
-        let smart = self.log("Get Log Page (SMART)", logs::SMART, 0).ok()?;
+        let smart = self.log("Get Log Page (SMART)", SMART.lid, 0).ok()?;
         let uuid_index = self.ocp_uuid_index().ok()?;
-        let ocp = self.log("Get Log Page (OCP C0h)", logs::OCP_SMART, uuid_index).ok()?;
-        let host_written = logs::host_written(&smart)?;
-        Some(Wear { host_written, media_written: logs::media_written(&ocp)? })
+        let ocp = self.log("Get Log Page (OCP C0h)", OCP_SMART.lid, uuid_index).ok()?;
+        Some(Wear { host_written: host_written(&smart)?, media_written: media_written(&ocp)? })
+    }
+
+    fn read_logs(&mut self, options: LogOptions) -> Vec<DriveLog> {
+        self.logs(options)
     }
 
     fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError> {

@@ -9,6 +9,8 @@ use crate::passthrough::purge::ReportedPurge;
 /// Bytes of every identify data structure.
 pub(super) const BYTES: usize = 4096;
 
+/// Bits of LPA: parts of logs, and telemetry.
+const LOG_PARTS_AND_TELEMETRY: u8 = 0b1100;
 /// OCP's UUID, under which its logs are found (\[OCP\] 4.1, NVMe-AD-10).
 const OCP_UUID: [u8; 16] = [
     0xc1, 0x94, 0xd5, 0x5b, 0xe0, 0x94, 0x47, 0x94, 0xa2, 0x1d, 0x29, 0x99, 0x8f, 0x56, 0xbe, 0x6f,
@@ -17,12 +19,16 @@ const OCP_UUID: [u8; 16] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "bits of the drive, each on its own")]
 pub(super) struct Controller {
+    /// PCI vendor (VID).
+    pub(super) pci_vendor: u16,
     pub(super) serial: String,
     pub(super) model: String,
     /// Several controllers may share the subsystem (CMIC bit 1).
     pub(super) shares_subsystem: bool,
     /// Has a list of UUIDs (CTRATT bit 9).
     pub(super) has_uuid_list: bool,
+    /// Has telemetry logs (LPA bit 3), of which parts can be read (LPA bit 2).
+    pub(super) has_telemetry: bool,
     /// Has Format NVM (OACS bit 1).
     pub(super) has_format: bool,
     /// Has namespace management (OACS bit 3).
@@ -61,10 +67,12 @@ impl Controller {
             (1 << 2, ReportedPurge::NvmeSanitizeOverwrite),
         ];
         Self {
+            pci_vendor: le16(image, 0),
             serial: text(&image[4..24]),
             model: text(&image[24..64]),
             shares_subsystem: image[76] & 1 << 1 != 0,
             has_uuid_list: le32(image, 96) & 1 << 9 != 0,
+            has_telemetry: image[261] & LOG_PARTS_AND_TELEMETRY == LOG_PARTS_AND_TELEMETRY,
             has_format: commands & 1 << 1 != 0,
             manages_namespaces: commands & 1 << 3 != 0,
             sanitizes: ReportedPurge::announced(le32(image, 328), sanitizes),

@@ -10,6 +10,7 @@ use crate::passthrough::purge::ReportedPurge;
 use crate::passthrough::tests::script::{Script, Step};
 
 mod purge;
+mod read_logs;
 
 /// Success, and the field "do not retry".
 const OK: Result<u16, Errno> = Ok(0);

@@ -25,6 +25,8 @@ pub(in crate::passthrough) struct Script {
     steps: VecDeque<Step>,
     pub(in crate::passthrough) written: Vec<Vec<u8>>,
     pub(in crate::passthrough) timeouts: Vec<Nanos>,
+    /// CDW12 and CDW14 of `NVMe` commands: where in a log, and which vendor's.
+    pub(in crate::passthrough) places: Vec<(u32, u32)>,
 }
 
 impl Script {
@@ -59,9 +61,10 @@ impl Transport for Script {
         let Some(Step::Nvme { sent, data: answered, answer }) = step else {
             panic!("sent {command:x?}, the script has {step:x?}");
         };
-        let [cdw10, cdw11, ..] = command.cdw10;
+        let [cdw10, cdw11, cdw12, _, cdw14, _] = command.cdw10;
         assert_eq!((command.opcode, command.nsid, cdw10, cdw11), sent, "{sent:x?}");
         self.timeouts.push(command.timeout);
+        self.places.push((cdw12, cdw14));
         self.exchange_data(data, &answered);
         answer
     }

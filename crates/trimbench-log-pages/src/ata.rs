@@ -1,0 +1,3 @@
+//! Logs of ATA drives.
+
+pub mod statistics;

@@ -1,0 +1,3 @@
+//! Pages of the NVMe specification.
+
+pub mod smart;
