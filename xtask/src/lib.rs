@@ -1,7 +1,7 @@
 //! What `cargo xtask` does, as a library, so that its checks and parsers have tests.
 //!
 //! Each step is a module: [`setup`], [`verify`] (the step `test`), [`ci`], [`tidy`], [`vendor`],
-//! [`dist`]. What they share, and what `lab` and the tests use as well: child processes
+//! [`dist`], [`guest`]. What they share, and what `lab` and the tests use as well: child processes
 //! ([`process`]), steps with their times ([`steps`]), the [`Repository`]. Nothing here links the
 //! product.
 #![expect(
@@ -17,6 +17,7 @@
 
 pub mod ci;
 pub mod dist;
+pub mod guest;
 pub mod process;
 pub mod repository;
 pub mod setup;
@@ -25,4 +26,5 @@ pub mod tidy;
 pub mod vendor;
 pub mod verify;
 
+pub use guest::{Guest, GuestDisk, GuestKind, GuestOutput};
 pub use repository::Repository;

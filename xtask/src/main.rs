@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{Repository, ci, dist, process, setup, tidy, vendor, verify};
+use xtask::{Repository, ci, dist, guest, process, setup, tidy, vendor, verify};
 
 /// Set-up, tests, CI, rules and releases of trimbench. Every step can be run alone.
 #[derive(Debug, Parser)]
@@ -48,6 +48,8 @@ enum Step {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Run a command as root in a guest: a kernel of its own, on this machine's tree, read-only
+    Guest(guest::GuestOptions),
     /// Write the generated documents: `lab docs`
     Docs {
         /// Write nothing; fail if a generated document is not what would be written
@@ -60,8 +62,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = process::stop_children_on_interrupt().and_then(|()| run(arguments.step));
     match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(code) => ExitCode::from(code),
         Err(error) if process::interrupted() => {
             eprintln!("error: {error:#}");
             ExitCode::from(process::INTERRUPTED_CODE)
@@ -73,9 +74,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(step: Step) -> Result<bool> {
+/// Runs a step; the exit code.
+fn run(step: Step) -> Result<u8> {
     let repository = Repository::here()?;
-    match step {
+    let good = match step {
+        Step::Guest(options) => return guest::run_command(&options),
         Step::Setup { extra } => setup::run(&repository, extra).map(|()| true),
         Step::Test => verify::run(&repository, None).map(|summary| {
             summary.print();
@@ -91,7 +94,8 @@ fn run(step: Step) -> Result<bool> {
         Step::Lab { arguments } => lab(&repository, arguments),
         Step::Vendor { check } => vendor::run(&repository, check),
         Step::Dist(options) => dist::run(&repository, &options),
-    }
+    };
+    good.map(|good| u8::from(!good))
 }
 
 /// Runs the program of the package `lab`, which links the product; whether it ended well. What it

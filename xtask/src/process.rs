@@ -176,7 +176,12 @@ pub fn peak_kib(status: &str) -> Result<u64> {
 /// The command line, quoted as a shell would need it. The environment is not shown.
 pub fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    show_words(words.map(|word| word.to_string_lossy()))
+}
+
+/// These words as a line for a shell.
+pub fn show_words(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    words.into_iter().map(|word| quoted(word.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
 fn quoted(word: &str) -> String {

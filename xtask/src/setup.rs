@@ -3,6 +3,7 @@
 //! A missing program never fails this step: the tests that need it skip, by name and with the
 //! reason, and `tests/allowed-skips.txt` decides whether that is acceptable.
 
+mod guest;
 mod python;
 
 use std::path::{Path, PathBuf};
@@ -13,11 +14,16 @@ use clap::ValueEnum;
 
 use crate::{Repository, process};
 
+pub use guest::{guest_file, guest_tree};
+
 /// What can be set up for beyond the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Extra {
     /// `cargo xtask lab`: peers, a C compiler, what compiles the observer in the kernel
     Lab,
+    /// `cargo xtask guest`, and tests in guests: an emulator and a sandbox; kernels and programs of
+    /// administrators are unpacked in the target folder, not installed
+    Guest,
 }
 
 /// A program, the Debian package that brings it, and what it is for.
@@ -56,6 +62,11 @@ const FOR_LAB: [Tool; 4] = [
     Tool { program: "addpart", package: "util-linux", purpose: "`lab safety`" },
 ];
 
+const FOR_GUEST: [Tool; 2] = [
+    Tool { program: "bwrap", package: "bubblewrap", purpose: "guests: the sandbox round them" },
+    Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", purpose: "guests" },
+];
+
 /// Administrators' programs are outside the search path of ordinary users in some distributions.
 const ALSO_IN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
@@ -68,6 +79,11 @@ pub fn run(repository: &Repository, extra: Option<Extra>) -> Result<()> {
     }
     if absent.is_empty() {
         println!("setup: all {} programs are there", wanted.len());
+    }
+    if extra == Some(Extra::Guest)
+        && let Err(error) = guest::unpack(repository)
+    {
+        println!("setup: missing: what guests consist of: {error:#}");
     }
     if let Err(error) = python::run(repository) {
         println!("setup: missing: nextest, and what drives Chromium: {error:#}");
@@ -96,8 +112,10 @@ fn can_install() -> bool {
 
 fn wanted(extra: Option<Extra>) -> Vec<Tool> {
     let mut wanted = FOR_TESTS.to_vec();
-    if extra == Some(Extra::Lab) {
-        wanted.extend(FOR_LAB);
+    match extra {
+        Some(Extra::Lab) => wanted.extend(FOR_LAB),
+        Some(Extra::Guest) => wanted.extend(FOR_GUEST),
+        None => {}
     }
     wanted
 }

@@ -68,7 +68,7 @@ impl SkipSummary {
 
 /// Sets up and runs every test. Everything but the line of counts is printed.
 pub fn run(repository: &Repository, deadline: Option<Deadline>) -> Result<SkipSummary> {
-    timed("setup", || setup::run(repository, None)).0?;
+    timed("setup", || setup::run(repository, Some(setup::Extra::Guest))).0?;
     let (summary, span) = timed("cargo test", || test(repository, deadline));
     let summary = summary?;
     report(&summary, span);
@@ -104,7 +104,7 @@ fn commands(nextest: &Path) -> Vec<Vec<String>> {
         return vec![words("cargo test --workspace --no-fail-fast -- --show-output")];
     }
     let run = words("nextest run --workspace --no-fail-fast --success-output immediate");
-    let threads = 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = 3 * std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = format!("--test-threads={threads}");
     let run = [vec![nextest.display().to_string()], run, vec![threads]].concat();
     vec![run, words("cargo test --workspace --doc --no-fail-fast -- --show-output")]

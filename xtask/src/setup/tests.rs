@@ -16,6 +16,15 @@ fn the_lab_asks_for_a_compiler_and_tests_do_not() {
 }
 
 #[test]
+fn guests_ask_for_what_runs_them_and_install_nothing_that_runs_in_them() {
+    let packages = packages(&missing(&wanted(Some(Extra::Guest)), |_: &str| false));
+    assert!(packages.contains(&"bubblewrap") && packages.contains(&"qemu-system-x86"));
+    for inside in ["lvm2", "mdadm", "bcache-tools", "linux-image-cloud-amd64"] {
+        assert!(!packages.contains(&inside), "{inside} would change the machine");
+    }
+}
+
+#[test]
 fn a_missing_program_is_named_with_its_package_and_purpose() {
     let absent = missing(&wanted(None), |program| program != "mkfs.btrfs");
     assert_eq!(describe(absent[0]), "mkfs.btrfs (package btrfs-progs), for tests on btrfs");

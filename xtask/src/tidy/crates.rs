@@ -7,14 +7,19 @@ use super::{Fault, File, SourceTree};
 /// Which of our crates a crate may use. Source: ARCHITECTURE.md; a new arrow is a design change.
 /// Arrows of tests (`dev-dependencies`, and optional ones of a feature `testing`) are free: a test
 /// may look sideways.
-const ARROWS: [(&str, &[&str]); 18] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("trimbench-core", &[]),
     ("trimbench-ssd", &["trimbench-core"]),
     ("trimbench-policy", &["trimbench-core"]),
     ("trimbench-trace", &["trimbench-core"]),
     ("trimbench-results", &["trimbench-core"]),
     ("trimbench-claim", &["trimbench-core"]),
-    ("trimbench-linux", &["trimbench-core", "trimbench-claim"]),
+    ("trimbench-log-pages", &["trimbench-core"]),
+    ("trimbench-linux", &["trimbench-core", "trimbench-claim", "trimbench-log-pages"]),
+    (
+        "trimbench-doctor",
+        &["trimbench-core", "trimbench-results", "trimbench-claim", "trimbench-linux"],
+    ),
     ("trimbench-block", &["trimbench-core"]),
     ("trimbench-fs", &["trimbench-core", "trimbench-block", "trimbench-policy"]),
     (
@@ -88,7 +93,9 @@ const LIBRARIES: &[&str] = &[
     "trimbench-engine",
     "trimbench-methods",
     "trimbench-claim",
+    "trimbench-log-pages",
     "trimbench-linux",
+    "trimbench-doctor",
     "trimbench-attach",
     "trimbench-devices",
     "trimbench-report",
