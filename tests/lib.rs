@@ -41,6 +41,7 @@ pub mod report_page;
 pub mod s0;
 pub mod slow_disk;
 pub mod soak;
+pub mod stalled;
 pub mod superblocks;
 pub mod theory;
 mod tracefs;

@@ -15,6 +15,7 @@
 
 mod advice;
 mod attempts;
+mod doctor;
 mod documents;
 mod drive_model;
 mod entry;
@@ -46,7 +47,7 @@ use lab::Lab;
 use results::Measured;
 
 /// Every subject.
-const SUBJECTS: [Subject; 9] = [
+const SUBJECTS: [Subject; 10] = [
     drive_model::SUBJECT,
     filesystems::SUBJECT,
     kernels::SUBJECT,
@@ -56,6 +57,7 @@ const SUBJECTS: [Subject; 9] = [
     safety::SUBJECT,
     speed::SUBJECT,
     advice::SUBJECT,
+    doctor::SUBJECT,
 ];
 
 /// What an entry may take.
@@ -142,7 +144,7 @@ fn run(arguments: Arguments) -> Result<bool> {
 
 /// The entries of these names; all without any.
 fn chosen(wanted: &[String]) -> Result<Vec<(&'static Subject, &'static Entry)>> {
-    static ALL: [Subject; 9] = SUBJECTS;
+    static ALL: [Subject; 10] = SUBJECTS;
     let all = || ALL.iter().flat_map(|of| of.entries.iter().map(move |entry| (of, entry)));
     let mut chosen = Vec::new();
     for name in wanted {

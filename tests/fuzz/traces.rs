@@ -48,6 +48,7 @@ fn draw_trace(corpus: &[Vec<u8>], draw: &mut dyn Draw) -> DrawnTrace {
         device: draw.one_in(8).then(|| "8,0".to_owned()),
         event: *draw.pick(&[Event::Queue, Event::Issue]),
         wait: *draw.pick(&[Wait::Documented, Wait::Fio]),
+        latencies: draw.one_in(2),
     };
     DrawnTrace { files, options, statistics: draw.one_in(STATISTICS) }
 }

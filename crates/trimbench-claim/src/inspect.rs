@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, StatxFlags};
 use trimbench_core::text::to_text;
 
 use crate::mounts::{Mount, MountError, mount_of};
-use crate::sysfs::{BlockDevice, attribute, devices_of};
+use crate::sysfs::{BlockDevice, attribute, devices_of, names_in};
 
 mod place;
 #[cfg(test)]
@@ -218,18 +218,41 @@ pub(crate) fn device_facts(
     ] {
         add(key, device.attribute(name));
     }
-    add("nvme-link", nvme_link(device));
+    add("temperature-celsius", temperature(device));
+    add("power-control", device.attribute("device/power/control"));
+    if kind_of(device) == DeviceKind::Nvme {
+        // The namespace's `device` is the controller, whose `device` is the PCI function.
+        add("nvme-link", nvme_link(device, "current"));
+        add("nvme-link-max", nvme_link(device, "max"));
+        add("pci-power-control", device.attribute("device/device/power/control"));
+        add("numa-node", device.attribute("device/device/numa_node"));
+        // 0: the drive keeps out of its states of rest (APST).
+        add(
+            "nvme-latency-tolerance-us",
+            device.attribute("device/power/pm_qos_latency_tolerance_us"),
+        );
+    }
 }
 
-/// Speed and width of the `PCIe` link of an `NVMe` drive: `8.0 GT/s PCIe x4`.
-fn nvme_link(device: &BlockDevice) -> Option<String> {
-    if kind_of(device) != DeviceKind::Nvme {
-        return None;
-    }
-    // The namespace's `device` is the controller, whose `device` is the PCI function.
-    let speed = device.attribute("device/device/current_link_speed")?;
-    let width = device.attribute("device/device/current_link_width")?;
+/// Speed and width of the `PCIe` link of an `NVMe` drive, now or at best: `8.0 GT/s PCIe x4`.
+fn nvme_link(device: &BlockDevice, when: &str) -> Option<String> {
+    let speed = device.attribute(&format!("device/device/{when}_link_speed"))?;
+    let width = device.attribute(&format!("device/device/{when}_link_width"))?;
     Some(format!("{speed} x{width}"))
+}
+
+/// What the drive's own sensor says, where the kernel passes it on (hwmon: `NVMe` since Linux 5.5,
+/// SATA by `drivetemp`).
+fn temperature(device: &BlockDevice) -> Option<String> {
+    let parent = device.disk().join("device");
+    // Of an NVMe drive the sensors are the controller's own, or in a folder of theirs.
+    let sensors = [parent.join("hwmon"), parent.clone()].into_iter().flat_map(|folder| {
+        let names = names_in(&folder).into_iter().filter(|name| name.starts_with("hwmon"));
+        names.map(move |name| folder.join(name)).collect::<Vec<_>>()
+    });
+    let mut texts = sensors.filter_map(|sensor| attribute(&sensor.join("temp1_input")));
+    let millidegrees: i64 = texts.next()?.parse().ok()?;
+    Some((millidegrees / 1_000).to_string())
 }
 
 pub(crate) fn machine(found: &mut BTreeMap<String, String>) {
@@ -246,8 +269,19 @@ pub(crate) fn machine(found: &mut BTreeMap<String, String>) {
     add("cpus", cpus.map(|count| count.to_string()));
     let processors = attribute(Path::new("/proc/cpuinfo"));
     add("cpu-model", processors.and_then(|text| field(&text, "model name")));
-    let governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
-    add("cpu-governor", attribute(Path::new(governor)));
+    // Published for an NVMe drive: APST, the governor and mq-deadline each move IOPS by a tenth.
+    for (key, path) in [
+        ("cpu-governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        (
+            "cpu-energy-preference",
+            "/sys/devices/system/cpu/cpu0/cpufreq/energy_performance_preference",
+        ),
+        ("cpu-boost", "/sys/devices/system/cpu/cpufreq/boost"),
+        ("cpu-no-turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
+        ("nvme-apst-max-latency-us", "/sys/module/nvme_core/parameters/default_ps_max_latency_us"),
+    ] {
+        add(key, attribute(Path::new(path)));
+    }
     let memory = attribute(Path::new("/proc/meminfo")).and_then(|text| field(&text, "MemTotal"));
     add("memory-bytes", memory.and_then(|text| kibibytes(&text)));
     for resource in ["cpu", "io", "memory"] {

@@ -173,7 +173,7 @@ pub(crate) fn processes() -> io::Result<Vec<u32>> {
 }
 
 /// All mounts of a table. Lines that do not have the documented form are left out.
-fn parse_mountinfo(table: &str) -> Vec<Mount> {
+pub fn parse_mountinfo(table: &str) -> Vec<Mount> {
     table.lines().filter_map(parse_line).collect()
 }
 
@@ -200,7 +200,8 @@ pub fn read_table(path: &Path) -> io::Result<String> {
     fs::read(path).map(|bytes| table_of(&bytes))
 }
 
-fn table_of(bytes: &[u8]) -> String {
+/// The same of bytes that were read.
+pub fn table_of(bytes: &[u8]) -> String {
     let mut table = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         table.push_str(chunk.valid());

@@ -65,7 +65,7 @@ pub(crate) fn exact_timers() {
 }
 
 /// Lets time pass. A signal ends it early.
-pub(crate) fn pause(span: Nanos) {
+pub fn pause(span: Nanos) {
     let seconds = i64::try_from(span.0 / 1_000_000_000).unwrap_or(i64::MAX);
     let rest = i64::try_from(span.0 % 1_000_000_000).expect("less than a second fits");
     let _ = rustix::thread::nanosleep(&Timespec { tv_sec: seconds, tv_nsec: rest });

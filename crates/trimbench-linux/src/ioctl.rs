@@ -29,6 +29,16 @@ const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
 const XFS_IOC_FREE_EOFBLOCKS: libc::c_ulong = 0x8080_583A;
 /// `_IO(0x12, 119)`: what it names has two words, first byte and length.
 const BLKDISCARD: libc::c_ulong = 0x1277;
+/// The file is written back before it is mapped.
+const FIEMAP_FLAG_SYNC: u32 = 1;
+/// The last extent of the file.
+const FIEMAP_EXTENT_LAST: u32 = 1;
+/// The place is not known, is not a place of its own, or holds something else than the data:
+/// `UNKNOWN`, `DELALLOC`, `ENCODED`, `DATA_ENCRYPTED`, `NOT_ALIGNED`, `DATA_INLINE`, `DATA_TAIL`,
+/// `UNWRITTEN`, `SHARED`.
+const FIEMAP_EXTENT_ELSEWHERE: u32 = 0x2f8e;
+/// Extents that are asked for at once.
+const EXTENTS: usize = 64;
 /// Only inodes of at least `min_file_size`.
 const XFS_EOF_FLAGS_MINFILESIZE: u32 = 1 << 4;
 
@@ -48,6 +58,25 @@ struct Fiemap {
     mapped_extents: u32,
     extent_count: u32,
     reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct FiemapExtent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved: [u64; 2],
+    flags: u32,
+    reserved_too: [u32; 3],
+}
+
+/// A map with room for extents, which the kernel writes behind the header: `extent_count` says how
+/// many there may be.
+#[repr(C)]
+struct FiemapWithExtents {
+    header: Fiemap,
+    extents: [FiemapExtent; EXTENTS],
 }
 
 #[repr(C)]
@@ -75,8 +104,7 @@ pub fn ignore_file_size_signal() {
 /// The byte count that the kernel returns is dropped: on XFS it is the length asked for. The
 /// device's own counters tell the truth.
 pub(crate) fn trim_free_space(directory: BorrowedFd<'_>) -> Result<(), Errno> {
-    let mut range = FstrimRange { start: 0, length: u64::MAX, minimum: 0 };
-    call(directory, FITRIM, &mut range)
+    trim_range(directory, 0, u64::MAX)
 }
 
 pub(crate) fn extent_count(file: BorrowedFd<'_>) -> Result<u64, Errno> {
@@ -84,6 +112,56 @@ pub(crate) fn extent_count(file: BorrowedFd<'_>) -> Result<u64, Errno> {
     let mut map = Fiemap { length: u64::MAX, ..Fiemap::default() };
     call(file, FS_IOC_FIEMAP, &mut map)?;
     Ok(u64::from(map.mapped_extents))
+}
+
+/// A part of a file that lies at one place of its filesystem's device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileExtent {
+    /// Where in the file, bytes.
+    pub logical: u64,
+    /// Where on the device, bytes; on btrfs an address of its own.
+    pub physical: u64,
+    /// How long, bytes.
+    pub length: u64,
+}
+
+/// Where the data of a file lie, the file being written back first. Holes, and parts whose place
+/// holds something else than the data (compressed, inline, not written), are left out.
+pub fn file_extents(file: BorrowedFd<'_>) -> Result<Vec<FileExtent>, Errno> {
+    let mut all = Vec::new();
+    let mut start = 0;
+    loop {
+        let header = Fiemap {
+            start,
+            length: u64::MAX - start,
+            flags: FIEMAP_FLAG_SYNC,
+            extent_count: 64,
+            ..Fiemap::default()
+        };
+        let mut map = FiemapWithExtents { header, extents: [FiemapExtent::default(); EXTENTS] };
+        call(file, FS_IOC_FIEMAP, &mut map)?;
+        let count = usize::try_from(map.header.mapped_extents).unwrap_or(0).min(EXTENTS);
+        let found = &map.extents[..count];
+        let plain = found.iter().filter(|it| it.flags & FIEMAP_EXTENT_ELSEWHERE == 0);
+        all.extend(plain.map(|&FiemapExtent { logical, physical, length, .. }| FileExtent {
+            logical,
+            physical,
+            length,
+        }));
+        match found.last() {
+            Some(last) if last.flags & FIEMAP_EXTENT_LAST == 0 => {
+                start = last.logical.saturating_add(last.length);
+            }
+            _ => return Ok(all),
+        }
+    }
+}
+
+/// Has the filesystem of `directory` discard the free space in a range of its device; of btrfs, in
+/// the block groups that begin there, and all unallocated space. Needs `CAP_SYS_ADMIN`.
+pub fn trim_range(directory: BorrowedFd<'_>, start: u64, length: u64) -> Result<(), Errno> {
+    let mut range = FstrimRange { start, length, minimum: 0 };
+    call(directory, FITRIM, &mut range)
 }
 
 /// Waits until XFS has freed the blocks of the files unlinked so far. Needs `CAP_SYS_ADMIN`.
@@ -110,8 +188,9 @@ fn call_for_value<T>(
     number: libc::c_ulong,
     argument: &mut T,
 ) -> Result<libc::c_int, Errno> {
-    // SAFETY: the private callers pair each number with the structure whose size it encodes; the
-    // kernel reads and writes only within it, and only during the call.
+    // SAFETY: the private callers pair each number with the structure whose size it encodes, or
+    // with a larger one that says how much larger it is (`FiemapWithExtents`); the kernel reads and
+    // writes only within it, and only during the call.
     let result =
         unsafe { libc::ioctl(file.as_raw_fd(), number as _, std::ptr::from_mut(argument)) };
     if result < 0 { Err(last_errno()) } else { Ok(result) }

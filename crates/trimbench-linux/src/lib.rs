@@ -32,16 +32,18 @@ mod tracepoints;
 mod workers;
 
 pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};
-pub use clock::{monotonic_time, wall_time_unix};
+pub use clock::{monotonic_time, pause, wall_time_unix};
 pub use directory::{
     DirectoryDiscardPath, DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle,
 };
 pub use drain::{DRAIN_RULES, FilesystemDrain, MountDiscard, drain_of, drain_rule};
-pub use ioctl::ignore_file_size_signal;
+pub use ioctl::{FileExtent, file_extents, ignore_file_size_signal, trim_range};
 pub use load_watch::LoadWatch;
 pub use memory::{available_memory, stack_limit};
 pub use mkfs::{
     CacheControl, FilesystemKind, MakeError, MakeOptions, MemoryLimit, MkfsProvisioner,
 };
 pub use pauses::PauseWatch;
-pub use tracepoints::{RecordedCommand, RecordedEvent, Recorder, TracingError};
+pub use tracepoints::{
+    EventTask, RecordedCommand, RecordedEvent, Recorder, RequestWatch, TracedRequest, TracingError,
+};

@@ -29,8 +29,12 @@ mod pages;
 mod recorder;
 mod requests;
 mod stream;
+mod watch;
 
+pub use events::EventTask;
 pub use recorder::{RecordedCommand, RecordedEvent, Recorder};
+pub use requests::TracedRequest;
+pub use watch::RequestWatch;
 
 use events::Happened;
 use instance::Instance;
@@ -125,6 +129,22 @@ impl Tracer {
     /// Appends the requests that ended since the last call, in the order of their ends, then those
     /// under way. Requests of the last 0.2 ms may be missing or appear not as far as they are.
     pub(crate) fn take(&mut self, out: &mut Vec<BlockRequest>) {
+        let mut reader = lock(&self.reader);
+        reader.drain();
+        let mut taken = Vec::new();
+        reader.requests.take(&mut taken);
+        out.extend(taken.into_iter().map(|traced| traced.request));
+    }
+
+    /// Appends the requests that ended since the last call.
+    fn take_ended(&mut self, out: &mut Vec<TracedRequest>) {
+        let mut reader = lock(&self.reader);
+        reader.drain();
+        reader.requests.take_ended(out);
+    }
+
+    /// Appends what is left: requests that ended, then those under way.
+    fn take_rest(&mut self, out: &mut Vec<TracedRequest>) {
         let mut reader = lock(&self.reader);
         reader.drain();
         reader.requests.take(out);

@@ -144,6 +144,8 @@ pub struct ReadOptions {
     pub event: Event,
     /// What `wait` in fio's iolog version 2 means.
     pub wait: Wait,
+    /// Whether to find out how long commands took, where the format tells.
+    pub latencies: bool,
 }
 
 /// Which event of blktrace and blkparse is a command.

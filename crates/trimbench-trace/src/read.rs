@@ -9,6 +9,7 @@ use crate::format::buffer::Buffer;
 use crate::format::shared::Shared;
 use crate::format::{BatchReader, Format, OpenTrace, ReadOptions, Reading};
 use crate::input::{Content, Input};
+use crate::latency::TraceLatencies;
 use crate::record::Record;
 use crate::source::{TraceError, TraceSource, UnknownFormat};
 use crate::tally::ReadCounts;
@@ -102,6 +103,11 @@ impl Reader {
     /// The format of the files.
     pub fn format(&self) -> &'static Format {
         self.format
+    }
+
+    /// How long commands took, if that was asked for; empty where the format does not tell.
+    pub fn latencies(&self) -> Option<&TraceLatencies> {
+        self.shared.latencies.as_deref()
     }
 
     /// What was read, and what was left out so far.

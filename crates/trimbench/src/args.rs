@@ -1,5 +1,6 @@
 //! The command line as text: parsed and checked for form; nothing is opened.
 
+pub(crate) mod doctor;
 pub(crate) mod examples;
 pub(crate) mod fit;
 pub(crate) mod trace;
@@ -18,6 +19,7 @@ use trimbench_methods::METHODS;
 use trimbench_results::SCHEMA;
 use trimbench_ssd::MODEL_VERSION;
 
+use self::doctor::DoctorArgs;
 use self::fit::{FitArgs, WhatIfArgs};
 use self::trace::TraceCommand;
 use crate::complete;
@@ -35,6 +37,10 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Say whether TRIM reaches the drive, and which layer drops it: without root, and without a
+    /// write.
+    #[command(after_help = examples::DOCTOR)]
+    Doctor(DoctorArgs),
     /// Measure. Without arguments: every method but `kernels` on four emulated drives.
     #[command(after_help = examples::RUN)]
     Run(RunArgs),

@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod compare;
 mod complete;
+mod doctor;
 mod dry_run;
 mod files;
 mod fit;
@@ -60,6 +61,7 @@ fn run_program() -> ExitCode {
     // A file over the limit of its size (`ulimit -f`) is an error like a full disk, not the end.
     trimbench_linux::ignore_file_size_signal();
     let result = match &args.command {
+        Command::Doctor(args) => doctor::run(args),
         Command::Run(run) => commands::run(run),
         Command::List { what, explain, format } => {
             list::list(what.as_deref(), explain.as_deref(), format.format())

@@ -2,6 +2,7 @@
 
 mod convert;
 mod generate;
+mod latencies;
 mod output;
 mod record;
 mod stat;

@@ -9,6 +9,9 @@ use super::pages::{u16_at, u32_at, u64_at};
 #[cfg(test)]
 mod tests;
 
+/// Bytes of a thread's name (`TASK_COMM_LEN`).
+const NAME: usize = 16;
+
 /// What happened to a bio or request. In the order in which it does, for events of one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Happened {
@@ -23,6 +26,15 @@ pub(super) enum Happened {
     BioEnded,
 }
 
+/// The thread in whose context something happened, in the kernel's own numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventTask {
+    /// The thread's number; 0 where an interrupt found the processor idle.
+    pub thread: u32,
+    /// Its name, ended by a zero byte; empty where the event does not tell.
+    pub(super) name: [u8; NAME],
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockEvent {
     /// On `CLOCK_MONOTONIC`.
@@ -35,6 +47,8 @@ pub(super) struct BlockEvent {
     pub(super) sector: u64,
     /// Sectors; 0 for flushes.
     pub(super) sectors: u64,
+    /// Who did it.
+    pub(super) task: EventTask,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +60,10 @@ pub(super) struct Layout {
     sectors: usize,
     /// The class as text, `WSM`, and how many bytes there are for it.
     class: (usize, usize),
+    /// The number of the thread.
+    thread: usize,
+    /// The name of the thread, which only some events have.
+    name: Option<usize>,
 }
 
 impl Happened {
@@ -73,6 +91,14 @@ impl Happened {
     }
 }
 
+impl EventTask {
+    /// As `/proc/PID/comm` shows it; bytes that are no text are replaced.
+    pub fn name(&self) -> String {
+        let length = self.name.iter().position(|byte| *byte == 0).unwrap_or(NAME);
+        String::from_utf8_lossy(&self.name[..length]).into_owned()
+    }
+}
+
 impl Layout {
     /// From the text of a `format` file; `None` if a field is missing or has another size.
     pub(super) fn parse(happened: Happened, text: &str) -> Option<Self> {
@@ -87,6 +113,8 @@ impl Layout {
             sector: sized("sector", 8)?,
             sectors: sized("nr_sector", 4)?,
             class: field(text, "rwbs")?,
+            thread: sized("common_pid", 4)?,
+            name: sized("comm", NAME),
         })
     }
 
@@ -102,7 +130,9 @@ impl Layout {
         // A flush has no place; the kernel says 0, or its highest number.
         let sector = if flush { 0 } else { u64_at(data, self.sector)? };
         let device = u32_at(data, self.device)?;
-        Some(BlockEvent { at, happened: self.happened, device, kind, sector, sectors })
+        let name = self.name.and_then(|start| data.get(start..start + NAME)?.try_into().ok());
+        let task = EventTask { thread: u32_at(data, self.thread)?, name: name.unwrap_or_default() };
+        Some(BlockEvent { at, happened: self.happened, device, kind, sector, sectors, task })
     }
 }
 

@@ -8,10 +8,10 @@
 use std::collections::VecDeque;
 
 use trimbench_claim::sysfs::BlockDevice;
-use trimbench_core::{BlockRequest, Instant, OperationKind};
+use trimbench_core::{BlockRequest, Bytes, Instant, OperationKind};
 
 use super::TracingError;
-use super::events::{BlockEvent, Happened};
+use super::events::{BlockEvent, EventTask, Happened};
 
 #[cfg(test)]
 mod tests;
@@ -20,6 +20,21 @@ mod tests;
 const WAITING_MAX: usize = 65_536;
 /// Requests that are kept until they are taken: 160 MB. What comes later is lost.
 const ENDED_MAX: usize = 4 << 20;
+
+/// Bytes of a sector, whatever the device's logical block.
+const SECTOR: u64 = 512;
+
+/// A request of the block layer, and who caused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracedRequest {
+    /// Its device and times.
+    pub request: BlockRequest,
+    /// How long it is; 0 for a flush.
+    pub length: Bytes,
+    /// Who gave the first of its bios to the block layer. A worker of the kernel, where a
+    /// filesystem or device-mapper leaves the work to one.
+    pub task: EventTask,
+}
 
 /// A disk with a queue of requests, and the numbers that its events may carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +77,7 @@ pub(super) fn event_numbers(disk: &BlockDevice) -> Vec<u32> {
 #[derive(Debug)]
 pub(super) struct Requests {
     disks: Vec<(Disk, Queue)>,
-    ended: Vec<BlockRequest>,
+    ended: Vec<TracedRequest>,
     lost: u64,
 }
 
@@ -70,7 +85,7 @@ pub(super) struct Requests {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Range>,
-    held: VecDeque<(Range, Instant)>,
+    held: VecDeque<Held>,
 }
 
 /// Sectors of one class that entered together.
@@ -80,6 +95,17 @@ struct Range {
     start: u64,
     end: u64,
     entered: Instant,
+    task: EventTask,
+}
+
+/// A request that the device has.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// What is left of it.
+    range: Range,
+    issued: Instant,
+    /// What it had when it was issued.
+    sectors: u64,
 }
 
 impl Requests {
@@ -96,18 +122,16 @@ impl Requests {
             return;
         };
         let end = event.sector + event.sectors;
-        let range = Range { kind: event.kind, start: event.sector, end, entered: at };
+        let (start, kind, task) = (event.sector, event.kind, event.task);
+        let range = Range { kind, start, end, entered: at, task };
         match event.happened {
             Happened::Queued => queue.waiting.push_back(range),
             Happened::Issued => queue.issue(range),
             Happened::Requeued => queue.requeue(range),
             Happened::BioEnded => queue.bio_ended(range),
             Happened::Completed => {
-                if let Some((range, issued)) = queue.complete(range) {
-                    let Range { kind, entered, .. } = range;
-                    let device = disk.device;
-                    let done = BlockRequest { device, kind, entered, issued, completed: at };
-                    self.ended.push(done);
+                if let Some(held) = queue.complete(range) {
+                    self.ended.push(held.traced(disk.device, at));
                 }
             }
         }
@@ -133,19 +157,18 @@ impl Requests {
     }
 
     /// Appends what ended since the last call, then what is under way.
-    pub(super) fn take(&mut self, out: &mut Vec<BlockRequest>) {
-        out.append(&mut self.ended);
+    pub(super) fn take(&mut self, out: &mut Vec<TracedRequest>) {
+        self.take_ended(out);
         for (disk, queue) in &self.disks {
-            let held = queue.held.iter().copied();
-            let waiting = queue.waiting.iter().map(|range| (*range, Instant::NEVER));
-            out.extend(held.chain(waiting).map(|(range, issued)| BlockRequest {
-                device: disk.device,
-                kind: range.kind,
-                entered: range.entered,
-                issued,
-                completed: Instant::NEVER,
-            }));
+            let waiting = queue.waiting.iter().map(|range| Held::of(*range, Instant::NEVER));
+            let all = queue.held.iter().copied().chain(waiting);
+            out.extend(all.map(|held| held.traced(disk.device, Instant::NEVER)));
         }
+    }
+
+    /// Appends what ended since the last call.
+    pub(super) fn take_ended(&mut self, out: &mut Vec<TracedRequest>) {
+        out.append(&mut self.ended);
     }
 }
 
@@ -153,7 +176,7 @@ impl Queue {
     /// The device takes a request of this range: what waits of it waits no more. A request of
     /// which nothing was seen waiting entered now.
     fn issue(&mut self, request: Range) {
-        let mut entered = request.entered;
+        let (mut entered, mut task) = (request.entered, request.task);
         let mut taken: Vec<Range> = Vec::new();
         let mut at = 0;
         while let Some(&range) = self.waiting.get(at) {
@@ -162,7 +185,9 @@ impl Queue {
             let is_new = |part: Range| !taken.iter().any(|old| old.common(part).is_some());
             match part {
                 Some(part) if part.is_empty() || is_new(part) => {
-                    entered = entered.min(range.entered);
+                    if range.entered < entered {
+                        (entered, task) = (range.entered, range.task);
+                    }
                     taken.push(part);
                     let before = Range { end: part.start, ..range };
                     let after = Range { start: part.end, ..range };
@@ -175,12 +200,12 @@ impl Queue {
                 _ => at += 1,
             }
         }
-        self.held.push_back((Range { entered, ..request }, request.entered));
+        self.held.push_back(Held::of(Range { entered, task, ..request }, request.entered));
     }
 
     fn requeue(&mut self, request: Range) {
         if let Some(at) = self.find_held(request) {
-            self.waiting.extend(self.held.remove(at).map(|(range, _)| range));
+            self.waiting.extend(self.held.remove(at).map(|held| held.range));
         }
     }
 
@@ -198,9 +223,9 @@ impl Queue {
     }
 
     /// The request that is done; `None` if a part of it is left, or it was never seen.
-    fn complete(&mut self, request: Range) -> Option<(Range, Instant)> {
+    fn complete(&mut self, request: Range) -> Option<Held> {
         let at = self.find_held(request)?;
-        let (range, _) = &mut self.held[at];
+        let range = &mut self.held[at].range;
         if request.end < range.end {
             range.start = request.end;
             return None;
@@ -209,9 +234,20 @@ impl Queue {
     }
 
     fn find_held(&self, request: Range) -> Option<usize> {
-        self.held
-            .iter()
-            .position(|(held, _)| held.kind == request.kind && held.start == request.start)
+        let mut ranges = self.held.iter().map(|held| held.range);
+        ranges.position(|held| held.kind == request.kind && held.start == request.start)
+    }
+}
+
+impl Held {
+    fn of(range: Range, issued: Instant) -> Self {
+        Self { range, issued, sectors: range.end - range.start }
+    }
+
+    fn traced(self, device: u16, completed: Instant) -> TracedRequest {
+        let Range { kind, entered, task, .. } = self.range;
+        let request = BlockRequest { device, kind, entered, issued: self.issued, completed };
+        TracedRequest { request, length: Bytes(self.sectors * SECTOR), task }
     }
 }
 

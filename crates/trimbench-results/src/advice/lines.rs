@@ -42,24 +42,31 @@ pub struct LineToType {
 }
 
 impl LineToType {
-    fn command(system: &'static str, text: impl Into<String>) -> Self {
+    /// A command.
+    pub fn command(system: &'static str, text: impl Into<String>) -> Self {
         Self { system, file: None, text: text.into(), check: None, note: None, tested: true }
     }
 
-    fn in_file(system: &'static str, file: &'static str, text: impl Into<String>) -> Self {
+    /// A line of a file.
+    pub fn in_file(system: &'static str, file: &'static str, text: impl Into<String>) -> Self {
         Self { file: Some(file), ..Self::command(system, text) }
     }
 
-    fn checked_by(self, check: impl Into<String>) -> Self {
+    /// With the command that shows its effect.
+    #[must_use]
+    pub fn checked_by(self, check: impl Into<String>) -> Self {
         Self { check: Some(check.into()), ..self }
     }
 
-    fn noting(self, note: &'static str) -> Self {
+    /// With what one has to know before.
+    #[must_use]
+    pub fn noting(self, note: &'static str) -> Self {
         Self { note: Some(note), ..self }
     }
 
     /// Of a program that the tests do not have, or would harm the machine with.
-    fn untested(self) -> Self {
+    #[must_use]
+    pub fn untested(self) -> Self {
         Self { tested: false, ..self }
     }
 }

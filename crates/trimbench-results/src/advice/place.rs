@@ -3,6 +3,8 @@
 //! A record is anybody's, and its texts end up in commands of root. So a text gets in here only if
 //! it means itself to a shell, in `/etc/fstab` and in a rule of udev; else its placeholder stays.
 
+use std::collections::BTreeMap;
+
 use trimbench_core::text::shell_word;
 
 use super::options::{self, Fstab, FstabLine, TrimSetting};
@@ -163,10 +165,21 @@ impl Place {
 
     /// The place of a directory.
     fn mounted(session: &Session) -> Self {
-        let fact = |key: &str| fact(session, key);
+        Self::of_facts(|key| fact(session, key), disk_of(session))
+    }
+
+    /// The place of a mounted filesystem of which these facts are known, by the keys of a record's
+    /// environment (`filesystem`, `mount-options`, `fstab-line`, ...).
+    pub fn of_mount(facts: &BTreeMap<String, String>) -> Self {
+        Self::of_facts(|key| facts.get(key).map(String::as_str), (None, None))
+    }
+
+    fn of_facts<'a>(
+        fact: impl Fn(&str) -> Option<&'a str>,
+        (disk, serial): (Option<String>, Option<String>),
+    ) -> Self {
         let kind = fact("filesystem").filter(|it| is_plain(it)).unwrap_or_default();
         let filesystem = TrimFilesystem::of(kind);
-        let (disk, serial) = disk_of(session);
         let empty = Self::empty(PlaceOrigin::Directory).with(filesystem);
         if !kind.is_empty() {
             let source = fact("source-device").filter(|_| filesystem == TrimFilesystem::Zfs);

@@ -1,6 +1,7 @@
 //! Text traces: shared by all line formats. A format parses a line ([`LineFormat`]); this module
 //! reads the file, splits lines, keeps the clock and counts.
 
+use crate::latency::LatencyEvent;
 use crate::record::Record;
 use crate::source::{TraceError, TracePosition};
 use crate::tally::{Flaw, Ignored};
@@ -36,6 +37,11 @@ pub(crate) trait LineFormat: Default + Send + 'static {
 
     /// The record of a line, which has no blank at either end. Its time is that of the file.
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip>;
+
+    /// What the line that was just parsed says of how long a command took, a record or not.
+    fn latency(&mut self) -> Option<LatencyEvent> {
+        None
+    }
 
     /// The line of a record, for examples; `None` if the format cannot express it. A format that
     /// is written needs none.
@@ -200,7 +206,9 @@ fn take<P: LineFormat>(
         shared.tally.ignore(Ignored::Text);
         return Ok(());
     }
-    let flaw = match parser.parse(line.text, &mut shared.devices) {
+    let parsed = parser.parse(line.text, &mut shared.devices);
+    shared.latency(parser.latency());
+    let flaw = match parsed {
         Ok(_) if P::ENDS_LINES && !line.ended => Flaw::Cut,
         Ok(mut record) => {
             let (time, right) =

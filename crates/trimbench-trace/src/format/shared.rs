@@ -3,6 +3,7 @@
 
 use trimbench_core::{Bytes, Nanos};
 
+use crate::latency::{LatencyEvent, TraceLatencies};
 use crate::record::{Record, RecordKind};
 use crate::tally::{Flaw, Ignored, ReadCounts};
 
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) lenient: bool,
     pub(crate) devices: Devices,
     pub(crate) clock: Clock,
+    /// Only if they are asked for.
+    pub(crate) latencies: Option<Box<TraceLatencies>>,
 }
 
 /// Which device is read.
@@ -49,11 +52,25 @@ impl Shared {
             lenient: options.lenient,
             devices: Devices { wanted, first: None },
             clock: Clock::default(),
+            latencies: options.latencies.then(Box::default),
+        }
+    }
+
+    /// Takes in what was said of a latency.
+    #[inline]
+    pub(crate) fn latency(&mut self, event: Option<LatencyEvent>) {
+        if let (Some(latencies), Some(event)) = (&mut self.latencies, event) {
+            latencies.add(event);
         }
     }
 }
 
 impl Devices {
+    /// Whether commands of this device are read, as far as is known before the next command.
+    pub(crate) fn is_read(&self, device: &[u8]) -> bool {
+        self.wanted.as_ref().or(self.first.as_ref()).is_none_or(|it| it == device)
+    }
+
     /// Whether commands of this device are read.
     #[inline]
     pub(crate) fn check(&mut self, device: &[u8]) -> Result<(), Skip> {

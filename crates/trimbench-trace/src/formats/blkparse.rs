@@ -11,6 +11,8 @@
 #[cfg(test)]
 mod tests;
 
+use trimbench_core::Bytes;
+
 use crate::format::buffer::Buffer;
 use crate::format::digits::{decimal, padded};
 use crate::format::fields::{Fields, SHAPE};
@@ -19,6 +21,7 @@ use crate::format::shared::{Devices, Skip, command, units};
 use crate::format::{
     ClockOrigin, Event, Format, PrintOptions, Printed, Printer, ReadOptions, Writing,
 };
+use crate::latency::LatencyEvent;
 use crate::record::{Record, RecordKind};
 use crate::source::TraceError;
 use crate::tally::Ignored;
@@ -65,6 +68,9 @@ const SUMMARY: [&[u8]; 12] = [
 #[derive(Debug, Default)]
 struct Blkparse {
     event: Event,
+    /// Whether issues and completions are told.
+    latencies: bool,
+    told: Option<LatencyEvent>,
 }
 
 impl LineFormat for Blkparse {
@@ -74,10 +80,15 @@ impl LineFormat for Blkparse {
         "`major,minor cpu sequence seconds pid event RWBS sector + sectors`, as blkparse prints";
 
     fn open(_: &mut Buffer, options: &ReadOptions) -> Result<Self, TraceError> {
-        Ok(Self { event: options.event })
+        Ok(Self { event: options.event, latencies: options.latencies, told: None })
+    }
+
+    fn latency(&mut self) -> Option<LatencyEvent> {
+        self.told.take()
     }
 
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip> {
+        self.told = None;
         let mut fields = Fields::new(line);
         if !line[0].is_ascii_digit() {
             let summary = SUMMARY.iter().any(|start| line.starts_with(start));
@@ -99,6 +110,9 @@ impl LineFormat for Blkparse {
             Event::Queue => b"Q",
             Event::Issue => b"D",
         };
+        if self.latencies && matches!(action, b"D" | b"C") && devices.is_read(device) {
+            self.told = told(action, stamp, fields.rest());
+        }
         if action != wanted {
             return Err(Skip::Ignored(match action {
                 b"" => return Err(SHAPE),
@@ -132,6 +146,22 @@ impl LineFormat for Blkparse {
         devices.check(device)?;
         command(kind(operation)?, stamp, units(sector, SECTOR)?, units(sectors, SECTOR)?)
     }
+}
+
+/// What an issue or a completion says, from its RWBS on; `None` if it is no command with a range.
+fn told(action: &[u8], stamp: u64, rest: &[u8]) -> Option<LatencyEvent> {
+    let mut fields = Fields::new(rest);
+    let operation = fields.word();
+    let (sector, kind) = (fields.number_word().ok()?, kind(operation).ok()?);
+    fields.byte(b'+').ok()?;
+    fields.blanks();
+    let sectors = fields.number_word().ok()?;
+    let bytes = |count| units(count, SECTOR).ok().map(Bytes);
+    let (offset, length) = (bytes(sector)?, bytes(sectors)?);
+    Some(match action {
+        b"D" => LatencyEvent::Issued(kind, offset, length, stamp),
+        _ => LatencyEvent::Completed(kind, offset, length, stamp),
+    })
 }
 
 /// What RWBS says is done.

@@ -16,11 +16,12 @@ mod merge;
 #[cfg(test)]
 mod tests;
 
-use trimbench_core::Nanos;
+use trimbench_core::{Bytes, Nanos};
 
 use crate::format::buffer::Buffer;
 use crate::format::shared::{Shared, Skip, command, units};
 use crate::format::{BATCH, ClockOrigin, Detection, Event, Format, Reading, Writing, excerpt};
+use crate::latency::LatencyEvent;
 use crate::record::{Record, RecordKind};
 use crate::source::{TraceError, TracePosition};
 use crate::tally::{Flaw, Ignored};
@@ -37,7 +38,7 @@ pub(crate) static FORMAT: Format = Format {
     sample: "",
     detection: Detection::Beginning("its magic number, in either byte order", is_magic),
     clock: Some(ClockOrigin::Event),
-    reading: Reading::Merged(|buffers, options| Box::new(Merge::new(buffers, options.event))),
+    reading: Reading::Merged(|buffers, options| Box::new(Merge::new(buffers, options))),
     writing: Writing::Example(example),
 };
 
@@ -48,6 +49,7 @@ const MAGIC: u32 = 0x6561_7407;
 /// Events, in the low half of the action.
 const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
+const COMPLETE: u32 = 8;
 
 /// Categories, in the high half of the action.
 const READ: u32 = 1 << 16;
@@ -68,6 +70,8 @@ struct Blktrace {
     first: Option<u64>,
     /// The stamp of the last command, or of the first event.
     last: u64,
+    /// Whether issues and completions are told: it is the only file of the trace.
+    latencies: bool,
     /// The text of the device of the last command: formatting it each time would take long.
     device: (u32, String),
 }
@@ -84,13 +88,13 @@ struct Fields {
 }
 
 impl Blktrace {
-    fn new(buffer: Buffer, event: Event) -> Self {
+    fn new(buffer: Buffer, event: Event, latencies: bool) -> Self {
         let wanted = match event {
             Event::Queue => QUEUE,
             Event::Issue => ISSUE,
         };
         let device = (0, "0,0".to_owned());
-        Self { buffer, wanted, big_endian: None, first: None, last: 0, device }
+        Self { buffer, wanted, big_endian: None, first: None, last: 0, latencies, device }
     }
 
     fn name(&self) -> &str {
@@ -170,6 +174,12 @@ impl Blktrace {
         if self.first.is_none() {
             (self.first, self.last) = (Some(time), time);
         }
+        if self.latencies && matches!(action & 0xffff, ISSUE | COMPLETE) {
+            let (major, minor) = (fields.device >> 20, fields.device & 0xf_ffff);
+            if shared.devices.is_read(format!("{major},{minor}").as_bytes()) {
+                shared.latency(told(fields));
+            }
+        }
         if action & 0xffff != self.wanted {
             return Err(Skip::Ignored(Ignored::OtherEvent));
         }
@@ -181,14 +191,11 @@ impl Blktrace {
             self.device = (fields.device, format!("{major},{minor}"));
         }
         shared.devices.check(self.device.1.as_bytes())?;
-        let kind = match action {
-            _ if action & DISCARD != 0 => RecordKind::Discard,
-            _ if action & FLUSH != 0 && fields.bytes == 0 => RecordKind::Flush,
-            _ if action & WRITE != 0 => RecordKind::Write,
-            _ if action & READ != 0 => RecordKind::Read,
+        let kind = match kind(fields) {
+            Some(kind) => kind,
             // Neither the one nor the other and of no bytes: what the block layer tells itself.
-            _ if fields.bytes == 0 => return Err(Skip::Ignored(Ignored::Empty)),
-            _ => return Err(Skip::Flaw(Flaw::Operation)),
+            None if fields.bytes == 0 => return Err(Skip::Ignored(Ignored::Empty)),
+            None => return Err(Skip::Flaw(Flaw::Operation)),
         };
         if time < self.last {
             return Err(Skip::Flaw(Flaw::Order));
@@ -252,6 +259,32 @@ impl Blktrace {
             self.buffer.fill()?;
         }
     }
+}
+
+/// What is done.
+#[inline]
+fn kind(Fields { action, bytes, .. }: Fields) -> Option<RecordKind> {
+    match action {
+        _ if action & DISCARD != 0 => Some(RecordKind::Discard),
+        _ if action & FLUSH != 0 && bytes == 0 => Some(RecordKind::Flush),
+        _ if action & WRITE != 0 => Some(RecordKind::Write),
+        _ if action & READ != 0 => Some(RecordKind::Read),
+        _ => None,
+    }
+}
+
+/// What an issue or a completion says; `None` if it is no command with a range.
+fn told(fields: Fields) -> Option<LatencyEvent> {
+    if fields.action & PASSTHROUGH != 0 || fields.bytes == 0 {
+        return None;
+    }
+    let kind = kind(fields)?;
+    let offset = Bytes(units(fields.sector, SECTOR).ok()?);
+    let length = Bytes(u64::from(fields.bytes));
+    Some(match fields.action & 0xffff {
+        ISSUE => LatencyEvent::Issued(kind, offset, length, fields.time),
+        _ => LatencyEvent::Completed(kind, offset, length, fields.time),
+    })
 }
 
 impl Fields {

@@ -3,10 +3,13 @@
 #[cfg(test)]
 mod tests;
 
+use trimbench_core::Nanos;
+
 use crate::format::fields::Fields;
 use crate::format::lines::{self, LineFormat};
 use crate::format::shared::{Devices, Skip, command, units};
 use crate::format::{ClockOrigin, Format};
+use crate::latency::LatencyEvent;
 use crate::record::{Record, RecordKind};
 
 use super::columns::{OPERATION, either};
@@ -21,7 +24,7 @@ pub(crate) static FORMAT: Format = Format {
     title: "MSR Cambridge [MSR08]",
     timestamps: "100 ns",
     grammar: "`FILETIME,host,disk,Read|Write,offset,bytes,response`: ticks of 100 ns, bytes. The \
-              device is `host,disk`; the response time is ignored.",
+              device is `host,disk`; the response time is read by `trace stat` alone.",
     sample: "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
              128166372003061629,hm,1,Read,383496192,32768,413\n\
              128166372016382155,hm,1,Write,2822144,4096,2110\n",
@@ -29,13 +32,16 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 #[derive(Debug, Default)]
-struct Msr;
+struct Msr {
+    told: Option<LatencyEvent>,
+}
 
 impl LineFormat for Msr {
     const CLOCK: Option<ClockOrigin> = Some(ClockOrigin::Command);
     const SHAPE: &'static str = "`FILETIME,host,disk,Read or Write,offset,bytes,response`";
 
     fn parse(&mut self, line: &[u8], devices: &mut Devices) -> Result<Record, Skip> {
+        self.told = None;
         let mut fields = Fields::new(line);
         let stamp = fields.number_before(b',')?;
         let from = fields.rest();
@@ -45,7 +51,7 @@ impl LineFormat for Msr {
         let operation = fields.until(b',');
         let offset = fields.number_before(b',')?;
         let length = fields.number_before(b',')?;
-        fields.number()?;
+        let response = fields.number()?;
         fields.end()?;
         let kind = if operation.eq_ignore_ascii_case(b"write") {
             RecordKind::Write
@@ -55,7 +61,14 @@ impl LineFormat for Msr {
             return Err(OPERATION);
         };
         devices.check(device)?;
-        command(kind, units(stamp, TICK)?, offset, length)
+        let record = command(kind, units(stamp, TICK)?, offset, length)?;
+        // A response beyond 584 years is none.
+        self.told = units(response, TICK).ok().map(|took| LatencyEvent::Took(kind, Nanos(took)));
+        Ok(record)
+    }
+
+    fn latency(&mut self) -> Option<LatencyEvent> {
+        self.told.take()
     }
 
     fn is_heading(line: &[u8]) -> bool {

@@ -10,6 +10,7 @@ use trimbench_core::{Bytes, Nanos};
 use super::Reader;
 use crate::format::{Format, ReadOptions};
 use crate::input::Input;
+use crate::latency::TraceLatencies;
 use crate::record::{Record, RecordKind};
 use crate::source::{TraceError, TraceSource};
 use crate::tally::{Flaw, Ignored};
@@ -52,6 +53,17 @@ pub(crate) fn read(files: &[&[u8]], options: &ReadOptions) -> Result<Outcome, Tr
         flaws: reader.tally().flaws().collect(),
         ignored: reader.tally().ignored().collect(),
     })
+}
+
+/// What a file of this content tells of latencies.
+pub(crate) fn latencies(content: &[u8], options: &ReadOptions) -> Option<TraceLatencies> {
+    let input = Input::file("file".to_owned(), Cursor::new(content.to_vec()));
+    let mut reader = Reader::open(vec![input], options).unwrap();
+    let mut batch = vec![record(0, RecordKind::Read, 0, 0)];
+    while !batch.is_empty() {
+        reader.read(&mut batch).unwrap();
+    }
+    reader.latencies().cloned()
 }
 
 /// Reads a text with the defaults.

@@ -23,6 +23,8 @@ pub(crate) const TRIMBENCH: &str = concat!(
      invalid, results kept and marked; 101 bug; 130 interrupted, partial results saved.\n\n",
     end!([], "run", "run /srv/data --dry-run")
 );
+pub(crate) const DOCTOR: &str =
+    end!(["doctor"], "doctor /srv/data", "doctor --full --json /dev/nvme0n1");
 pub(crate) const RUN: &str = end!(
     ["run"],
     "run /srv/data",

@@ -216,6 +216,7 @@ impl ReadArgs {
                 WaitArg::Documented => Wait::Documented,
                 WaitArg::Fio => Wait::Fio,
             },
+            latencies: false,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{Cursor, Read as _};
 
 use serde::de::IgnoredAny;
+use trimbench_doctor::{PROMETHEUS_MARK, is_prometheus};
 use trimbench_report::{
     CONTEXT_MARK, FIGURE_MARK, JUNIT_MARK, MARKDOWN_END, MARKDOWN_MARK, PAGE_MARK,
 };
@@ -38,6 +39,7 @@ pub(crate) fn is_ours(mark: &str, bytes: &[u8]) -> bool {
         JUNIT_MARK => rest.ends_with("</testsuites>\n"),
         MARKDOWN_MARK => rest.ends_with(MARKDOWN_END),
         CONTEXT_MARK => serde_json::from_str::<IgnoredAny>(text).is_ok(),
+        PROMETHEUS_MARK => is_prometheus(rest),
         PROFILE_MARK => rest
             .split_once('\n')
             .is_some_and(|(digest, profile)| digest == sha256(profile.as_bytes())),

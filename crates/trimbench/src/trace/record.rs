@@ -10,6 +10,7 @@ use trimbench_core::{Interrupt, Nanos, OperationKind, exit};
 use trimbench_linux::{RecordedCommand, Recorder, TracingError};
 use trimbench_trace::{Format, Record, RecordKind, Sink, WriteError, Writer, Written};
 
+use super::latencies::RecordedLatencies;
 use super::output::{account, create, unwritten};
 use crate::args::trace::RecordArgs;
 use crate::interrupt::interrupt;
@@ -49,9 +50,12 @@ pub(super) fn record(args: &RecordArgs) -> Result<u8, Failure> {
     if let Some(text) = &left {
         error_line(text);
     }
-    let (written, error) = write((args, to), &mut recorder, writer, &interrupt);
+    let mut latencies = RecordedLatencies::start(&args.device);
+    let watched = (&mut recorder, &mut latencies);
+    let (written, error) = write((args, to), watched, writer, &interrupt);
     let lost = recorder.lost();
     drop(recorder);
+    latencies.print();
     let ended = keep(args, output, written, error);
     if lost > 0 {
         error_line(&format!(
@@ -151,7 +155,7 @@ impl Sink for Tape {
 /// Writes what comes until the end; what is in the file, and why it ended early.
 fn write(
     (args, to): (&RecordArgs, &Format),
-    recorder: &mut Recorder,
+    (recorder, latencies): (&mut Recorder, &mut RecordedLatencies),
     mut writer: Writer,
     interrupt: &Interrupt,
 ) -> (Result<Written, WriteError>, Option<WriteError>) {
@@ -165,6 +169,7 @@ fn write(
         } else {
             recorder.take(&mut commands);
         }
+        latencies.take();
         let within = |command: &RecordedCommand| args.time.is_none_or(|time| command.at < time);
         records.clear();
         records.extend(commands.drain(..).filter(within).filter_map(as_record));

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use trimbench_app::{Failure, open_trace};
-use trimbench_core::Bytes;
+use trimbench_core::{Bytes, Nanos};
 use trimbench_report::{Grid, GridColumn, Style, sparkline};
 use trimbench_results::number::{quantity, significant};
 use trimbench_trace::stat::{OfKind, StatisticsCollector, Table, TraceStatistics};
-use trimbench_trace::{Reader, RecordKind, TraceSource};
+use trimbench_trace::{LatencySteps, ReadOptions, Reader, RecordKind, TraceLatencies, TraceSource};
 
 use super::{each_batch, refuse_empty, say_skipped};
 use crate::args::trace::StatArgs;
@@ -16,7 +16,8 @@ use crate::output::{Printed, document, joined, style};
 /// Reads the whole trace, then prints.
 pub(super) fn stat(args: &StatArgs) -> Result<u8, Failure> {
     let interrupt = interrupt("stopping; nothing is printed (Ctrl-C again stops at once)", || {})?;
-    let (mut reader, _) = open_trace(&args.files, &args.read.options())?;
+    let options = ReadOptions { latencies: true, ..args.read.options() };
+    let (mut reader, _) = open_trace(&args.files, &options)?;
     let mut collector = StatisticsCollector::new(args.unit);
     each_batch(&mut reader, &interrupt, |batch| {
         collector.add(batch);
@@ -106,6 +107,8 @@ fn described(reader: &Reader, it: &TraceStatistics) -> Value {
         "span_bytes": it.span.0,
         "kinds": kinds,
         "gaps_ns": if reader.is_timed() { bins(&it.gaps) } else { Value::Null },
+        "latencies": described_latencies(reader),
+        "latencies_unpaired": reader.latencies().map_or(0, TraceLatencies::unpaired),
         "unit_bytes": it.unit.bytes().0,
         "live": {
             "end_bytes": it.live.end_bytes,
@@ -129,6 +132,21 @@ fn described(reader: &Reader, it: &TraceStatistics) -> Value {
     })
 }
 
+fn described_latencies(reader: &Reader) -> Vec<Value> {
+    let row = |(kind, with_discards, of): (RecordKind, bool, &LatencySteps)| {
+        json!({
+            "kind": name(kind),
+            "with_discards": with_discards,
+            "commands": of.count(),
+            "latency_ns_p50": of.permille(500).map(|it| it.0),
+            "latency_ns_p99": of.permille(990).map(|it| it.0),
+            "latency_ns_p99_9": of.permille(999).map(|it| it.0),
+            "latency_ns_max": of.longest().0,
+        })
+    };
+    told_latencies(reader).map(row).collect()
+}
+
 fn bins(table: &Table) -> Value {
     let bins = table
         .bins()
@@ -144,6 +162,10 @@ fn human(reader: &Reader, it: &TraceStatistics, style: Style) -> Vec<String> {
     if reader.is_timed() {
         lines.push(String::new());
         lines.extend(distribution("gap to the next command", &it.gaps, "ns").render(style));
+    }
+    if told_latencies(reader).next().is_some() {
+        lines.push(String::new());
+        lines.extend(latencies(reader).render(style));
     }
     lines.push(String::new());
     lines.extend(live(it, style));
@@ -232,6 +254,44 @@ fn distribution(title: &str, table: &Table, unit: &str) -> Grid {
             _ => quantity(bin.from as f64, unit),
         };
         grid.row([format!("from {from}"), percent(bin.count, table.total())]);
+    }
+    grid
+}
+
+/// What the trace tells of latencies: of each kind, without and with discards in flight.
+fn told_latencies(reader: &Reader) -> impl Iterator<Item = (RecordKind, bool, &LatencySteps)> {
+    let rows = RecordKind::ALL.into_iter().flat_map(|kind| [(kind, false), (kind, true)]);
+    let all = reader.latencies();
+    rows.filter_map(move |(kind, with)| Some((kind, with, all?.of(kind, with))))
+        .filter(|(_, _, of)| of.count() > 0)
+}
+
+fn latencies(reader: &Reader) -> Grid {
+    let mut grid = Grid::new(vec![
+        GridColumn::name("latency"),
+        GridColumn::name("discards in flight"),
+        GridColumn::number("commands"),
+        GridColumn::number("p50"),
+        GridColumn::number("p99"),
+        GridColumn::number("p99.9"),
+        GridColumn::number("maximum"),
+    ]);
+    for (kind, with_discards, of) in told_latencies(reader) {
+        let time = |latency: Nanos| quantity(latency.seconds(), "s");
+        let at = |permille| of.permille(permille).map_or_else(String::new, time);
+        grid.row([
+            name(kind).to_owned(),
+            if with_discards { "yes" } else { "no" }.to_owned(),
+            of.count().to_string(),
+            at(500),
+            at(990),
+            at(999),
+            time(of.longest()),
+        ]);
+    }
+    let unpaired = reader.latencies().map_or(0, TraceLatencies::unpaired);
+    if unpaired > 0 {
+        grid.span(0, format!("{unpaired} issues or completions lack their partner"));
     }
     grid
 }

@@ -9,6 +9,7 @@ mod browser;
 mod compare;
 mod devices;
 mod directories;
+mod doctor;
 mod endings;
 mod errors;
 mod exports;

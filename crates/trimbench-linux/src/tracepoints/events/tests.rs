@@ -15,13 +15,16 @@ format:
 \tfield:unsigned int bytes;\toffset:28;\tsize:4;\tsigned:0;
 \tfield:unsigned short ioprio;\toffset:32;\tsize:2;\tsigned:0;
 \tfield:char rwbs[10];\toffset:34;\tsize:10;\tsigned:0;
+\tfield:char comm[16];\toffset:44;\tsize:16;\tsigned:0;
 
 print fmt: \"%d,%d\", REC->dev
 ";
 
 fn data(id: u16, sector: u64, sectors: u32, class: &str) -> Vec<u8> {
-    let mut data = vec![0; 44];
+    let mut data = vec![0; 60];
     data[0..2].copy_from_slice(&id.to_ne_bytes());
+    data[4..8].copy_from_slice(&4321_u32.to_ne_bytes());
+    data[44..48].copy_from_slice(b"jbd2");
     data[8..12].copy_from_slice(&(7_u32 << 20).to_ne_bytes());
     data[16..24].copy_from_slice(&sector.to_ne_bytes());
     data[24..28].copy_from_slice(&sectors.to_ne_bytes());
@@ -39,7 +42,9 @@ fn events_are_read_as_the_kernel_describes_them() {
         kind: Write,
         sector: 278_548,
         sectors: 2,
+        task: EventTask { thread: 4321, name: *b"jbd2\0\0\0\0\0\0\0\0\0\0\0\0" },
     };
+    assert_eq!(expected.task.name(), "jbd2");
     let read = |data: &[u8]| layout.read(Nanos(5), data);
     assert_eq!(read(&data(2104, 278_548, 2, "WSM")), Some(expected));
     assert_eq!(read(&data(2105, 278_548, 2, "WSM")), None, "another event");

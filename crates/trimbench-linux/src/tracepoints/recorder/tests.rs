@@ -1,8 +1,10 @@
+use super::super::events::EventTask;
 use super::*;
 
 fn event(kind: OperationKind, sector: u64, sectors: u64) -> BlockEvent {
     let at = Nanos(1_500);
-    BlockEvent { at, happened: Happened::Queued, device: 7, kind, sector, sectors }
+    let task = EventTask::default();
+    BlockEvent { at, happened: Happened::Queued, device: 7, kind, sector, sectors, task }
 }
 
 #[test]

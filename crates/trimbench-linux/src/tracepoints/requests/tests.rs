@@ -1,5 +1,6 @@
 use trimbench_core::Nanos;
 use trimbench_core::OperationKind::{Discard, Flush, Read, Write};
+use trimbench_core::units::narrow;
 
 use super::Happened::{BioEnded, Completed, Issued, Queued, Requeued};
 use super::*;
@@ -21,7 +22,9 @@ fn played(events: &[Event]) -> Requests {
         // Bios carry the partition's number.
         let device = if happened == Queued { PARTITION } else { DISK };
         let (at_time, sectors) = (at(time), end - start);
-        let event = BlockEvent { at: Nanos(time), happened, device, kind, sector: start, sectors };
+        let task = EventTask { thread: narrow(time), ..EventTask::default() };
+        let (at, sector) = (Nanos(time), start);
+        let event = BlockEvent { at, happened, device, kind, sector, sectors, task };
         requests.apply(&event, at_time);
     }
     requests
@@ -42,6 +45,7 @@ fn check(events: &[Event], expected: &[(OperationKind, u64, u64, u64)]) {
             completed: at(*completed),
         })
         .collect();
+    let found: Vec<BlockRequest> = found.iter().map(|it| it.request).collect();
     assert_eq!(found, expected);
 }
 
@@ -62,6 +66,21 @@ fn a_request_is_told_from_its_entry_to_its_end() {
     let mut again = Vec::new();
     requests.take(&mut again);
     assert_eq!(again, [], "what ended is told once");
+}
+
+#[test]
+fn a_request_has_its_whole_length_and_whoever_gave_its_first_bio() {
+    let mut found = Vec::new();
+    played(&[
+        (Queued, 2, Write, 16, 24),
+        (Queued, 3, Write, 8, 16),
+        (Issued, 5, Write, 8, 24),
+        (Completed, 7, Write, 8, 12),
+        (Completed, 8, Write, 12, 24),
+    ])
+    .take_ended(&mut found);
+    let found: Vec<_> = found.iter().map(|it| (it.length, it.task.thread)).collect();
+    assert_eq!(found, [(Bytes(16 * 512), 2)]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use crate::format::buffer::Buffer;
 use crate::format::shared::Shared;
-use crate::format::{BATCH, BatchReader, Event};
+use crate::format::{BATCH, BatchReader, ReadOptions};
 use crate::record::Record;
 use crate::source::{TraceError, TracePosition};
 use crate::tally::Flaw;
@@ -29,8 +29,12 @@ struct File {
 }
 
 impl Merge {
-    pub(super) fn new(buffers: Vec<Buffer>, event: Event) -> Self {
-        let open = |buffer| File { reader: Blktrace::new(buffer, event), batch: Vec::new(), at: 0 };
+    pub(super) fn new(buffers: Vec<Buffer>, options: &ReadOptions) -> Self {
+        let latencies = options.latencies && buffers.len() == 1;
+        let open = |buffer| {
+            let reader = Blktrace::new(buffer, options.event, latencies);
+            File { reader, batch: Vec::new(), at: 0 }
+        };
         Self { files: buffers.into_iter().map(open).collect(), next: None, zero: 0 }
     }
 

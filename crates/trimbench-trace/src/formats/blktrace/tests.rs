@@ -1,13 +1,17 @@
 //! blktrace's binary: both byte orders, sets of files, what is no command, what is broken.
 
+use trimbench_core::Nanos;
+
 use crate::format::ReadOptions;
-use crate::read::tests::{lenient, read, record};
+use crate::read::tests::{latencies, lenient, read, record};
 use crate::record::RecordKind;
 use crate::tally::{Flaw, Ignored};
 use Ignored::{Empty, Notice, OtherEvent, Passthrough};
 use RecordKind::{Discard, Flush, Read, Write};
 
 const QUEUE: u32 = 1;
+const ISSUE: u32 = 7;
+const COMPLETE: u32 = 8;
 const READ: u32 = 1 << 16;
 const WRITE: u32 = 2 << 16;
 const FLUSH: u32 = 4 << 16;
@@ -36,6 +40,25 @@ fn event(big: bool, time: u64, (action, sector, bytes): (u32, u64, u32), behind:
 
 fn queued(time: u64, kind: u32, sector: u64, bytes: u32) -> Vec<u8> {
     event(false, time, (QUEUE | kind, sector, bytes), &[])
+}
+
+#[test]
+fn issues_and_completions_of_one_file_are_paired() {
+    let events = [
+        event(false, 100, (ISSUE | READ, 8, 4096), &[]),
+        event(false, 150, (ISSUE | WRITE | DISCARD, 64, 4096), &[]),
+        event(false, 200, (COMPLETE | READ, 8, 4096), &[]),
+        event(false, 350, (COMPLETE | WRITE | DISCARD, 64, 4096), &[]),
+        event(false, 400, (ISSUE | WRITE, 8, 4096), &[]),
+        event(false, 430, (COMPLETE | WRITE, 8, 4096), &[]),
+        queued(500, READ, 8, 4096),
+    ];
+    let options = ReadOptions { latencies: true, ..ReadOptions::default() };
+    let found = latencies(&events.concat(), &options).unwrap();
+    assert_eq!(found.of(Read, true).longest(), Nanos(100));
+    assert_eq!(found.of(Discard, true).longest(), Nanos(200));
+    assert_eq!(found.of(Write, false).longest(), Nanos(30));
+    assert_eq!(found.unpaired(), 0);
 }
 
 #[test]
