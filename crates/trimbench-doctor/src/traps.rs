@@ -277,8 +277,8 @@ pub(crate) fn of_drive(tree: &SystemTree, device: &DeviceNode, facts: &DriveFact
             "queued-trim-quirk",
             format!(
                 "the kernel does not queue TRIMs to `{name}`, because queued TRIM \
-                 loses data on this model: each TRIM waits until all other requests are done, and \
-                 they wait for it"
+                 fails or loses data on this model: each TRIM waits until all other requests are \
+                 done, and they wait for it"
             ),
         )),
         Some("unqueued") => traps.push(Trap::note(

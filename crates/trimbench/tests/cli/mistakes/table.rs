@@ -46,7 +46,11 @@ pub(super) const JOBS: &[(&str, &str)] = &[
 
 pub(super) const MISTAKES: &[Mistake] = &[
     // Commands and methods.
-    usage("rnu", "there is no command `rnu`; did you mean `run`?", "commands: run, list, report, "),
+    usage(
+        "rnu",
+        "there is no command `rnu`; did you mean `run`?",
+        "commands: doctor, run, list, report, ",
+    ),
     usage(
         "delete-stall",
         "there is no command `delete-stall`",
