@@ -287,7 +287,14 @@ impl Account<'_> {
     /// The layer below which they did not arrive. Below a file nothing is expected: its filesystem
     /// trims when it is set to.
     fn lost_at<'a>(&self, layer: &'a Layer) -> Option<&'a Layer> {
-        if layer.kind == LayerKind::Loop || layer.below.is_empty() {
+        // f2fs only notes what FITRIM names, and sends it when it is at rest.
+        let is_deferred = layer.title == "f2fs";
+        if layer.kind == LayerKind::Loop || layer.below.is_empty() || is_deferred {
+            return None;
+        }
+        // What arrived at the bottom was not lost, whoever does not count it: md, in older kernels.
+        let ends = layer.all().into_iter().filter(|it| it.below.is_empty());
+        if ends.filter_map(|it| self.counted(it)).sum::<u64>() >= self.enough {
             return None;
         }
         let counted: Vec<u64> = layer.below.iter().filter_map(|it| self.counted(it)).collect();

@@ -34,7 +34,7 @@ const EXPECTED: [(&str, Option<&str>); 16] = [
     ("swap", Some("swap")),
     ("crypt", Some("dm-crypt")),
     ("thin-nopassdown", Some("dm-thin-pool")),
-    ("thin-ignore", Some("dm-thin")),
+    ("thin-ignore", Some("dm-thin-pool")),
     ("thin-short", Some("dm-thin-pool")),
     ("cache-short", Some("dm-cache")),
     ("cache-nopassdown", Some("dm-cache")),
