@@ -4,7 +4,9 @@
 //! and the record, what is told of it and the outcome are those of sequential sessions. A session
 //! on a real target is alone on the machine.
 
+mod heat_watch;
 mod identity;
+mod machine_settings;
 mod quiet;
 mod recorder;
 mod session;

@@ -218,7 +218,7 @@ pub(crate) fn device_facts(
     ] {
         add(key, device.attribute(name));
     }
-    add("temperature-celsius", temperature(device));
+    add("temperature-celsius", temperature_celsius(device).map(|it| it.to_string()));
     add("power-control", device.attribute("device/power/control"));
     if kind_of(device) == DeviceKind::Nvme {
         // The namespace's `device` is the controller, whose `device` is the PCI function.
@@ -243,7 +243,7 @@ fn nvme_link(device: &BlockDevice, when: &str) -> Option<String> {
 
 /// What the drive's own sensor says, where the kernel passes it on (hwmon: `NVMe` since Linux 5.5,
 /// SATA by `drivetemp`).
-fn temperature(device: &BlockDevice) -> Option<String> {
+pub fn temperature_celsius(device: &BlockDevice) -> Option<i64> {
     let parent = device.disk().join("device");
     // Of an NVMe drive the sensors are the controller's own, or in a folder of theirs.
     let sensors = [parent.join("hwmon"), parent.clone()].into_iter().flat_map(|folder| {
@@ -252,7 +252,7 @@ fn temperature(device: &BlockDevice) -> Option<String> {
     });
     let mut texts = sensors.filter_map(|sensor| attribute(&sensor.join("temp1_input")));
     let millidegrees: i64 = texts.next()?.parse().ok()?;
-    Some((millidegrees / 1_000).to_string())
+    Some(millidegrees / 1_000)
 }
 
 pub(crate) fn machine(found: &mut BTreeMap<String, String>) {

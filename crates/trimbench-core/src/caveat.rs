@@ -163,6 +163,15 @@ caveats! {
     Overloaded "overloaded":
         "the drive does not serve the load even without TRIMs: every wait would be the backlog's"
         => "give a lower rate, or `--set load-rate=auto`";
+    SlowLink "slow-link":
+        "the PCIe link of the drive is slower or narrower than the drive's best"
+        => "put the drive into a slot of its generation and width; `nvme-link` is in the record";
+    PowerSaving "power-saving":
+        "the processor's governor saves power, which was seen to move latencies by a fifth"
+        => "`cpupower frequency-set --governor performance`, and run again";
+    Throttled "throttled":
+        "heat slowed the drive down meanwhile, by its own count"
+        => "cool the drive, and run again; the steps have its temperature";
     TargetChanged "target-changed":
         "the target was exchanged, resized or used by others during the session"
         => "end what used it, then continue with `--resume`: the session is measured again";

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use trimbench_claim::Consent;
+use trimbench_claim::sysfs::BlockDevice;
 use trimbench_core::{Bytes, Capabilities, Drives, Interrupt, Opened, Provisioner, Storage as _};
+use trimbench_linux::passthrough::{DriveHeat, LogOptions, drive_log_facts};
 use trimbench_linux::{BlockTarget, DirectoryTarget, MemoryLimit};
 
 use crate::PurgeChoice;
@@ -60,6 +62,8 @@ pub struct OpenTarget {
     pub notes: Vec<String>,
     /// Reads the machine's settings; what can no longer be read is left out.
     pub(crate) read_environment: Box<dyn Fn() -> BTreeMap<String, String>>,
+    /// The drives that it stands on in the end; none if it is emulated.
+    pub(crate) drives: Vec<BlockDevice>,
     /// Keeps a block device or an image file for us.
     pub(crate) guard: Option<Rc<dyn TargetGuard>>,
     /// Of this process. Given back last, when nothing of ours is cached any more.
@@ -78,6 +82,7 @@ impl OpenTarget {
             environment: BTreeMap::new(),
             notes: Vec::new(),
             read_environment: Box::new(BTreeMap::new),
+            drives: Vec::new(),
             guard: None,
             limit: None,
         }
@@ -123,6 +128,17 @@ impl OpenTarget {
         Some(Box::new(move || guard.check_descriptor()))
     }
 
+    /// What its drives say of themselves, as facts for the record.
+    pub fn drive_logs(&self) -> BTreeMap<String, String> {
+        drive_log_facts(&self.drives, LogOptions::default())
+    }
+
+    /// Asks its drives how hot they are; `None` where it has none.
+    pub fn heat(&self) -> Option<Box<dyn Fn() -> DriveHeat>> {
+        let drives = self.drives.clone();
+        (!drives.is_empty()).then(|| Box::new(move || DriveHeat::of(&drives)) as Box<_>)
+    }
+
     /// Whether a block device or an image file is still what was claimed, as large as it was, and
     /// nobody else's.
     pub fn still_same(&self) -> Result<(), TargetError> {
@@ -132,15 +148,15 @@ impl OpenTarget {
     /// Gives the target back; what was made in a directory is removed. The machine's settings after
     /// all was measured, and whether everything is as it was.
     pub fn close(self) -> (BTreeMap<String, String>, Result<(), TargetError>) {
+        let logs = self.drive_logs();
         let Self { form, read_environment, limit, .. } = self;
         let closed = match form {
-            Form::Directory(directory) => {
-                let closed = directory.close();
-                (read_environment(), closed.map_err(TargetError::from))
-            }
-            _ => (read_environment(), Ok(())),
+            Form::Directory(directory) => directory.close().map_err(TargetError::from),
+            _ => Ok(()),
         };
+        let mut environment = read_environment();
+        environment.extend(logs);
         drop(limit);
-        closed
+        (environment, closed)
     }
 }

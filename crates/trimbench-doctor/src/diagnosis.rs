@@ -31,6 +31,11 @@ pub struct Diagnosis {
     pub traps: Vec<Trap>,
     /// When `fstrim.timer` last ran, in seconds since 1970.
     pub timer_last_s: Option<u64>,
+    /// What `fstrim.service` said last that it trimmed here, in bytes; `None` if the journal does
+    /// not have it, or may not be read.
+    pub timer_trimmed_bytes: Option<u64>,
+    /// What each drive says of its health ([`Self::ask_drives`]); empty if none was asked.
+    pub drives_say: Vec<String>,
 }
 
 /// Whether TRIM reaches the drives.
@@ -197,8 +202,19 @@ impl Doctor {
             since_start,
             traps,
             timer_last_s: self.senders.timer_last_s,
+            timer_trimmed_bytes: top.all().iter().find_map(|it| self.senders.trimmed(&it.name)),
+            drives_say: Vec::new(),
             top,
         }
+    }
+}
+
+impl Diagnosis {
+    /// The kernel names of the drives, each once.
+    pub fn drives(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = drives(&self.top).iter().map(|it| it.name.as_str()).collect();
+        names.dedup();
+        names
     }
 }
 

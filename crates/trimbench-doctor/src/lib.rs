@@ -11,6 +11,7 @@
 mod device;
 mod diagnosis;
 mod drive_facts;
+mod drive_report;
 mod layer;
 mod mount_table;
 mod probe;
@@ -28,6 +29,7 @@ pub mod watch;
 
 pub use device::{DiscardCount, DiscardLimits};
 pub use diagnosis::{Diagnosis, DiagnosisError, Doctor, Reach, SinceStart, Stop};
+pub use drive_report::{DriveReport, NotADrive};
 pub use layer::{Handling, Layer, LayerKind};
 pub use probe::{ProbeError, ProbeOptions, ProbeReport, ProbedLayer, ReadBack, judge, probe};
 pub use prometheus::{PROMETHEUS_MARK, is_prometheus, prometheus};

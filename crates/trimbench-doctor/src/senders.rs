@@ -31,6 +31,9 @@ pub(crate) struct SystemSenders {
     pub(crate) timer: TimerState,
     /// Seconds since 1970 when it last ran; `None` if it never did, or nobody knows.
     pub(crate) timer_last_s: Option<u64>,
+    /// What it said last that it trimmed, by mount point, in bytes.
+    #[serde(skip)]
+    trimmed: BTreeMap<String, u64>,
     /// Jobs of cron that run `fstrim`.
     pub(crate) jobs: Vec<String>,
     /// Whether this is a container, whose host has timers of its own.
@@ -60,14 +63,21 @@ pub(crate) enum TimerState {
 
 impl SystemSenders {
     pub(crate) fn of(tree: &SystemTree) -> Self {
+        let timer_last_s = last_run(tree);
         Self {
             timer: timer(tree),
-            timer_last_s: last_run(tree),
+            timer_last_s,
+            trimmed: timer_last_s.map_or_else(BTreeMap::new, |_| trimmed(tree)),
             jobs: jobs(tree),
             is_container: is_container(tree),
             minimum: minimum(tree),
             fstab: fstab(tree),
         }
+    }
+
+    /// What `fstrim.service` said last that it trimmed on this mount point, in bytes.
+    pub(crate) fn trimmed(&self, mount_point: &str) -> Option<u64> {
+        self.trimmed.get(mount_point).copied()
     }
 
     /// The line of fstab for any mount of this filesystem.
@@ -104,6 +114,23 @@ impl SystemSenders {
     pub(crate) fn timer_trims(&self, mounts: &MountTable, mount: &Mount) -> bool {
         self.timer == TimerState::On && self.timer_covers(mounts, mount).is_ok()
     }
+}
+
+/// What the journal has of `fstrim.service`; the last line of each mount point counts. Only root
+/// and some groups may read it.
+fn trimmed(tree: &SystemTree) -> BTreeMap<String, u64> {
+    const LINE: [&str; 5] =
+        ["--unit=fstrim.service", "--output=cat", "--lines=200", "--no-pager", "--quiet"];
+    let text = tree.printed("journalctl", &LINE).known().unwrap_or_default();
+    text.lines().filter_map(trimmed_line).collect()
+}
+
+/// `/srv: 12.3 GiB (13207859200 bytes) trimmed on /dev/sda1`, as `fstrim --verbose` prints it.
+fn trimmed_line(line: &str) -> Option<(String, u64)> {
+    let (head, _) = line.rsplit_once(" bytes) trimmed on ")?;
+    let (head, bytes) = head.rsplit_once(" (")?;
+    let (mount_point, _) = head.rsplit_once(": ")?;
+    Some((mount_point.to_owned(), bytes.parse().ok()?))
 }
 
 /// The option by which a filesystem discards what it frees; `None` if it does not.

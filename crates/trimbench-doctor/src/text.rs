@@ -30,6 +30,7 @@ pub fn lines(diagnosis: &Diagnosis, probe: Option<&ProbeReport>, is_full: bool) 
             notes.extend(trap.lines.iter().map(|line| typed(line.file, &line.text)));
         }
     }
+    notes.extend(diagnosis.drives_say.iter().cloned());
     let mend = mend_lines(&diagnosis.reach, is_full);
     let room = MOST.saturating_sub(all.len() + mend.len() + 1);
     if !is_full && notes.len() > room {
@@ -102,7 +103,7 @@ fn layer_lines(diagnosis: &Diagnosis, is_full: bool) -> Vec<String> {
     let layers = diagnosis.top.all();
     let mut rows: Vec<(String, String)> = Vec::new();
     for layer in layers {
-        let words = layer_words(layer, diagnosis.timer_last_s);
+        let words = layer_words(layer, diagnosis);
         match rows.last_mut() {
             Some((names, last)) if *last == words => {
                 names.push(' ');
@@ -121,7 +122,7 @@ fn layer_lines(diagnosis: &Diagnosis, is_full: bool) -> Vec<String> {
     rows.into_iter().map(|(name, words)| format!("{name:width$}  {words}")).collect()
 }
 
-fn layer_words(layer: &Layer, timer_last_s: Option<u64>) -> String {
+fn layer_words(layer: &Layer, diagnosis: &Diagnosis) -> String {
     let title = match layer.kind {
         LayerKind::Filesystem | LayerKind::Overlay | LayerKind::Drive => layer.title.clone(),
         kind if layer.title.is_empty() => kind.label().to_owned(),
@@ -129,8 +130,12 @@ fn layer_words(layer: &Layer, timer_last_s: Option<u64>) -> String {
     };
     let does = match &layer.handling {
         Handling::Sends { by } => {
-            let last = timer_last_s.filter(|_| by.iter().any(|it| it.contains("fstrim.timer")));
-            format!("TRIM is sent by {}{}", by.join(" and "), last.map(ago).unwrap_or_default())
+            let is_timed = by.iter().any(|it| it.contains("fstrim.timer"));
+            let last = diagnosis.timer_last_s.filter(|_| is_timed).map(ago);
+            let bytes = diagnosis.timer_trimmed_bytes.filter(|_| is_timed);
+            let trimmed = bytes.map(|bytes| format!(" ({} trimmed)", size(bytes)));
+            let last = last.map(|last| format!("{last}{}", trimmed.unwrap_or_default()));
+            format!("TRIM is sent by {}{}", by.join(" and "), last.unwrap_or_default())
         }
         Handling::Passes => "passes TRIM".to_owned(),
         Handling::Frees { .. } => "punches holes into its file".to_owned(),

@@ -9,6 +9,7 @@ pub mod area;
 pub mod churn;
 pub mod device_runner;
 pub mod drain;
+mod drive_heat;
 pub mod method;
 pub mod other_load;
 pub mod own_pauses;
@@ -40,6 +41,7 @@ pub use area::{Area, DeviceArea, FileArea};
 pub use churn::{Churn, ChurnFiles};
 pub use device_runner::{DeviceRunner, Shape, unobserved};
 pub use drain::{Discards, SCRATCH_LENGTH, Scratch};
+pub use drive_heat::DriveHeatStep;
 pub use method::{
     ASSUMED_RATE, Demand, DiscardWaits, Findings, KeepFailed, LiveFigures, Method,
     MethodDefinition, MethodError, MethodInfo, MethodResult, MethodSession, Misfit, Monitor,

@@ -30,14 +30,14 @@ use trimbench_core::{Errno, Nanos, TrimPromise, Wear};
 
 use ata::AtaDrive;
 use detect::Route;
-use drive_logs::LogOptions;
 use error::{NoPassthrough, PassthroughError, PurgeError};
 use nvme::NvmeDrive;
 use purge::PurgeOption;
 use transport::Kernel;
 
 pub use drive_logs::{
-    DriveLog, DriveLogs, LogNotRead, NoDriveLogs, TelemetryCapture, read_drive_logs,
+    DriveHeat, DriveLog, DriveLogs, LogNotRead, LogOptions, LogScope, NoDriveLogs,
+    TelemetryCapture, drive_log_facts, read_drive_logs, read_logs_of,
 };
 pub use purge::ReportedPurge;
 pub use purger::{DrivePurger, NoPurge, PurgeChoice, UnknownPurge};
@@ -65,8 +65,8 @@ trait Protocol: std::fmt::Debug {
         None
     }
 
-    /// What it says of itself, a log each.
-    fn read_logs(&mut self, options: LogOptions) -> Vec<DriveLog>;
+    /// What it says of itself, a log each. `pci_device` is that of its controller, 0: not known.
+    fn read_logs(&mut self, options: LogOptions, pci_device: u16) -> Vec<DriveLog>;
 
     /// Looks at the drive once more, and who it is by now.
     fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError>;

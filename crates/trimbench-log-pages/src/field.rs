@@ -4,6 +4,8 @@
 //! [`LogValue::Saturated`] beyond 64 bits: no drive gets there, so such a value is a fault of the
 //! firmware, and an addition to it must not wrap.
 
+use std::fmt;
+
 use serde::{Serialize, Serializer};
 
 /// A field of a page.
@@ -119,14 +121,24 @@ impl LogValue {
     }
 }
 
+impl fmt::Display for LogValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(formatter),
+            Self::Signed(number) => number.fmt(formatter),
+            Self::Saturated => formatter.write_str("18446744073709551616 or more"),
+            Self::Text(text) => formatter.write_str(text),
+        }
+    }
+}
+
 /// A saturated number is written as text, so that no reader takes it for the number itself.
 impl Serialize for LogValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Number(number) => serializer.serialize_u64(*number),
             Self::Signed(number) => serializer.serialize_i64(*number),
-            Self::Saturated => serializer.serialize_str("18446744073709551616 or more"),
-            Self::Text(text) => serializer.serialize_str(text),
+            Self::Saturated | Self::Text(_) => serializer.collect_str(self),
         }
     }
 }

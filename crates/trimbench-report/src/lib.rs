@@ -16,6 +16,7 @@
 //! meaning in it.
 
 mod csv;
+mod drive_counts;
 mod files;
 mod grid;
 mod items;

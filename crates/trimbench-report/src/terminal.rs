@@ -14,6 +14,7 @@ use trimbench_results::{
 
 use self::picture::picture;
 pub use self::picture::sparkline;
+use crate::drive_counts;
 use crate::number::quantity;
 use crate::style::{Emphasis, Style};
 use crate::words::outcome_words;
@@ -192,6 +193,9 @@ fn describe(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
     lines.extend(style.labelled("time", LABELS, clock(session)));
     lines.extend(style.labelled("state", LABELS, &session.state));
     lines.extend(style.labelled("steps", LABELS, &steps(session)));
+    for said in drive_counts::words(session) {
+        lines.extend(style.labelled("drive", LABELS, &said));
+    }
     if let Some(hash) = &session.trace_hash {
         lines.extend(style.labelled("trace hash", LABELS, hash));
     }

@@ -10,10 +10,11 @@ use trimbench_claim::mounts::MountError;
 use trimbench_core::{Nanos, exit};
 use trimbench_doctor::watch::{WatchError, WatchOptions, WatchReport, WatchVerdict, watch};
 use trimbench_doctor::{
-    Diagnosis, DiagnosisError, Doctor, LayerKind, PROMETHEUS_MARK, ProbeError, ProbeOptions,
-    ProbeReport, Reach, ResolvedPath, SystemTree, conclusion, judge, lines, probe, prometheus,
-    resolve,
+    Diagnosis, DiagnosisError, Doctor, DriveReport, LayerKind, PROMETHEUS_MARK, ProbeError,
+    ProbeOptions, ProbeReport, Reach, ResolvedPath, SystemTree, conclusion, judge, lines, probe,
+    prometheus, resolve,
 };
+use trimbench_linux::passthrough::{LogOptions, LogScope, TelemetryCapture};
 
 use crate::args::doctor::DoctorArgs;
 use crate::files::{Destination, Rules};
@@ -27,6 +28,9 @@ const SCHEMA: u32 = 1;
 pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     if let Some(seconds) = args.watch {
         return watched(args, seconds);
+    }
+    if let Some(drive) = &args.drive {
+        return of_drive(args, drive);
     }
     let tree = match &args.sysroot {
         Some(root) if !root.is_dir() => {
@@ -45,7 +49,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     } else {
         let look = |path: &PathBuf| {
             let (path, diagnosis) = of_path(&doctor, path, is_live)?;
-            let examined = Examined::without_probe(diagnosis);
+            let mut examined = Examined::without_probe(diagnosis);
+            if is_live {
+                examined.diagnosis.ask_drives();
+            }
             if args.probe { probed(args, examined, path) } else { Ok(examined) }
         };
         args.paths.iter().map(look).collect::<Result<Vec<_>, _>>()?
@@ -61,6 +68,42 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     }
     Diagnoses { places, is_full: args.full, is_brief }.print(args.format.format());
     Ok(code)
+}
+
+/// What one drive says of itself.
+fn of_drive(args: &DoctorArgs, drive: &Path) -> Result<u8, Failure> {
+    let options = LogOptions {
+        scope: if args.standard_logs { LogScope::Standard } else { LogScope::All },
+        telemetry: if args.new_telemetry { TelemetryCapture::New } else { TelemetryCapture::Keep },
+    };
+    let read = DriveReport::of(drive, options)
+        .map_err(|error| Failure::usage(error).with_hint("`lsblk` lists the devices"))?;
+    let report = read.map_err(|error| {
+        let context = format!("`{}` does not say anything of itself", drive.display());
+        Failure::target(error).context(context).with_hint("NVMe and SATA drives do, to root")
+    })?;
+    DriveSays { report, is_full: args.full }.print(args.format.format());
+    Ok(exit::DONE)
+}
+
+/// What a drive says of itself.
+struct DriveSays {
+    report: DriveReport,
+    is_full: bool,
+}
+
+impl Printed for DriveSays {
+    fn human(&self) -> String {
+        cleaned(&joined(self.report.lines(self.is_full)))
+    }
+
+    fn json(&self) -> String {
+        document(&self.items()[0])
+    }
+
+    fn items(&self) -> Vec<Value> {
+        vec![serde_json::to_value(&self.report).expect("it is plain data")]
+    }
 }
 
 /// Whether the stalls of the next so many seconds are TRIM's doing.

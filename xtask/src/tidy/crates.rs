@@ -18,7 +18,13 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("trimbench-linux", &["trimbench-core", "trimbench-claim", "trimbench-log-pages"]),
     (
         "trimbench-doctor",
-        &["trimbench-core", "trimbench-results", "trimbench-claim", "trimbench-linux"],
+        &[
+            "trimbench-core",
+            "trimbench-results",
+            "trimbench-claim",
+            "trimbench-log-pages",
+            "trimbench-linux",
+        ],
     ),
     ("trimbench-block", &["trimbench-core"]),
     ("trimbench-fs", &["trimbench-core", "trimbench-block", "trimbench-policy"]),

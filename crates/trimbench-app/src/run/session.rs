@@ -11,6 +11,8 @@ use trimbench_engine::{
 use trimbench_linux::PauseWatch;
 use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord};
 
+use super::heat_watch::HeatWatch;
+use super::machine_settings;
 use super::quiet::wait_for_quiet;
 use crate::failure::Failure;
 use crate::plan::{Plan, ResolvedSession};
@@ -115,7 +117,8 @@ fn measure(
         let rng = &Rng::new(seed).split(session.info.id);
         let watch = target.watch();
         let pauses = watch_pauses(target.capabilities())?;
-        let mut watched = Watched { listener, watch, pauses, target_changed: false };
+        let heat = target.heat().map(HeatWatch::new);
+        let mut watched = Watched { listener, watch, pauses, heat, target_changed: false };
         let monitor = &mut watched;
         let context = SessionContext { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
         let found = trimbench_engine::run(method, target.opened(), context);
@@ -176,6 +179,7 @@ struct Watched<'a> {
     listener: &'a mut dyn Listener,
     watch: Option<Watch>,
     pauses: Option<PauseWatch>,
+    heat: Option<HeatWatch>,
     /// The target was found to be another, or not ours alone.
     target_changed: bool,
 }
@@ -189,6 +193,9 @@ impl Monitor for Watched<'_> {
         // Whatever it was that the step measured: it is kept, and marked.
         let changed = self.watch.as_ref().and_then(|watch| watch().err());
         let mut step = step.clone();
+        if let Some(heat) = &mut self.heat {
+            heat.mark(&mut step);
+        }
         if let Some(error) = &changed {
             let is_gone = error.is_gone();
             step.caveat(if is_gone { Caveat::TargetGone } else { Caveat::TargetChanged });
@@ -218,7 +225,14 @@ pub(super) fn planned_record(session: &ResolvedSession) -> SessionRecord {
 
 fn session_record(session: &ResolvedSession, target: &OpenTarget) -> SessionRecord {
     let (description, capabilities) = (&target.description, target.capabilities());
-    let caveats = description.caveats.iter().map(|caveat| caveat.id().to_owned());
+    let mut environment_before = target.environment.clone();
+    environment_before.extend(target.drive_logs());
+    let settings = match description.caveats.contains(&Caveat::NotAPhysicalSsd) {
+        true => Vec::new(),
+        false => machine_settings::caveats(&environment_before),
+    };
+    let caveats = description.caveats.iter().chain(&settings);
+    let caveats = caveats.map(|caveat| caveat.id().to_owned());
     let debug = (cfg!(debug_assertions) && capabilities.clock == Clock::Wall)
         .then(|| Caveat::DebugBuild.id().to_owned());
     let through = description.calibrated_through.as_deref();
@@ -240,7 +254,7 @@ fn session_record(session: &ResolvedSession, target: &OpenTarget) -> SessionReco
             }),
         },
         state: description.state.clone(),
-        environment_before: target.environment.clone(),
+        environment_before,
         caveats: caveats.chain(debug).chain(outside).collect(),
         ..planned_record(session)
     }

@@ -196,16 +196,27 @@ impl Inspection {
         self.size
     }
 
-    /// What the drives hold together whose flash its writes wear in the end: the whole disks that
-    /// stand on nothing else. `None` where there is none (tmpfs), or none is known.
-    pub fn drives_size(&self) -> Option<Bytes> {
+    /// The drives whose flash its writes wear in the end: the whole disks that stand on nothing
+    /// else. Empty where there is none (tmpfs), or none is known.
+    pub fn drives(&self) -> Vec<BlockDevice> {
         let own = self.device().map(|device| device.block.clone());
-        size_of_drives(own.into_iter().chain(self.below()))
+        lowest(own.into_iter().chain(self.below()))
     }
 
     /// The same of what the filesystem of a directory writes to.
+    pub fn drives_below(directory: &Path) -> Vec<BlockDevice> {
+        let devices = mount_of(directory).map(|mount| devices_of(&mount));
+        lowest(all_below(devices.unwrap_or_default()))
+    }
+
+    /// What its drives hold together; `None` without any.
+    pub fn drives_size(&self) -> Option<Bytes> {
+        size_of(&self.drives())
+    }
+
+    /// The same of the drives below a directory.
     pub fn drives_size_below(directory: &Path) -> Option<Bytes> {
-        size_of_drives(all_below(devices_of(&mount_of(directory).ok()?)))
+        size_of(&Self::drives_below(directory))
     }
 
     /// What offsets and lengths must be multiples of. For an image, what direct I/O on its
@@ -385,8 +396,8 @@ fn all_below(nearest: Vec<BlockDevice>) -> Vec<BlockDevice> {
     found
 }
 
-/// What those of these devices hold together that are whole disks and stand on nothing else.
-fn size_of_drives(devices: impl IntoIterator<Item = BlockDevice>) -> Option<Bytes> {
+/// The whole disks of those of these devices that stand on nothing else, each once.
+fn lowest(devices: impl IntoIterator<Item = BlockDevice>) -> Vec<BlockDevice> {
     let mut disks: Vec<BlockDevice> = Vec::new();
     for block in devices {
         let whole = block.whole();
@@ -394,6 +405,11 @@ fn size_of_drives(devices: impl IntoIterator<Item = BlockDevice>) -> Option<Byte
             disks.push(whole);
         }
     }
+    disks
+}
+
+/// What these disks hold together; `None` if that is nothing.
+fn size_of(disks: &[BlockDevice]) -> Option<Bytes> {
     let sizes = disks.iter().filter_map(|disk| disk.number("size"));
     Some(Bytes(sizes.sum::<u64>().saturating_mul(SECTOR))).filter(|size| size.0 > 0)
 }

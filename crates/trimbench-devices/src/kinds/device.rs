@@ -136,6 +136,7 @@ fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
         calibrated_through: None,
         caveats: target.caveats().to_vec(),
     };
+    let drives = inspection.drives();
     let read_environment = move || {
         let mut environment = inspection.environment().unwrap_or_default();
         environment.extend(medium.environment());
@@ -144,6 +145,7 @@ fn open(path: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
     Ok(OpenTarget {
         environment: read_environment(),
         read_environment: Box::new(read_environment),
+        drives,
         guard: Some(guard as Rc<dyn TargetGuard>),
         ..OpenTarget::new(Form::Device(target), description)
     })

@@ -5,10 +5,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trimbench_claim::Consent;
 use trimbench_claim::inspect::environment;
 use trimbench_claim::mounts::mount_of;
 use trimbench_claim::room::PromisedRoom;
+use trimbench_claim::{Consent, Inspection};
 use trimbench_core::text::to_text;
 use trimbench_core::{Bytes, Clock, DrainRule, Storage as _, Support};
 use trimbench_linux::{DirectoryOptions, DirectoryTarget, MemoryLimit, drain_of};
@@ -100,6 +100,7 @@ fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError>
     let parent = parent.to_owned();
     Ok(OpenTarget {
         environment,
+        drives: Inspection::drives_below(&parent),
         notes,
         read_environment: Box::new(move || {
             trimbench_claim::inspect::environment(&parent).unwrap_or_default()

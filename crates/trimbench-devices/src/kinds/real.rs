@@ -148,6 +148,7 @@ impl TargetKind for RealSpec {
         };
         Ok(OpenTarget {
             environment,
+            drives: inspection.drives(),
             notes: cleaned_note(target.cleaned_leftovers().len()),
             read_environment: Box::new(move || inspection.environment().unwrap_or_default()),
             limit,

@@ -125,6 +125,7 @@ impl TargetKind for ScratchSpec {
         let guard: Rc<dyn TargetGuard> = Rc::new(guard);
         Ok(OpenTarget {
             environment: found,
+            drives: Inspection::drives_below(directory),
             notes,
             read_environment: Box::new(move || environment(&parent).unwrap_or_default()),
             guard: Some(guard),

@@ -1,16 +1,19 @@
 //! What a drive says of itself, read through an open device: nothing is written to it.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
+use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
-use trimbench_claim::sysfs::numbers_of;
+use trimbench_claim::inspect::{DeviceKind, kind_of, temperature_celsius};
+use trimbench_claim::sysfs::{BlockDevice, numbers_of};
 use trimbench_log_pages::{DecodedPage, DriveSummary, LogPageError};
 
 use super::error::PassthroughError;
 
 /// The pages of a drive, and which drive it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DriveLogs {
     /// The model that it reports.
     pub model: String,
@@ -67,12 +70,25 @@ pub enum TelemetryCapture {
     New,
 }
 
+/// Which logs are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogScope {
+    /// Those that the drive has for sure: the health page that `NVMe` demands, or the statistics
+    /// that an ATA drive announces.
+    Standard,
+    /// Those as well that drives of its vendor may have. A command for a log that it lacks fails,
+    /// and some drives count that among their errors.
+    #[default]
+    All,
+}
+
 /// How logs are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LogOptions {
-    pub(super) telemetry: TelemetryCapture,
-    /// 0: not known.
-    pub(super) pci_device: u16,
+pub struct LogOptions {
+    /// Which.
+    pub scope: LogScope,
+    /// Which telemetry; read in [`LogScope::All`] only.
+    pub telemetry: TelemetryCapture,
 }
 
 /// Reads the pages of the drive behind an open device, as [`super::DrivePurger`] opens it: a whole
@@ -83,13 +99,60 @@ pub(super) struct LogOptions {
 /// The device is no drive that is known, or may not be spoken to.
 pub fn read_drive_logs(
     file: BorrowedFd<'_>,
-    telemetry: TelemetryCapture,
+    options: LogOptions,
 ) -> Result<DriveLogs, NoDriveLogs> {
     let mut drive = super::open(file).map_err(|error| NoDriveLogs { reason: error.to_string() })?;
-    let options = LogOptions { telemetry, pci_device: pci_device(file).unwrap_or(0) };
-    let logs = drive.read_logs(options);
+    let logs = drive.read_logs(options, pci_device(file).unwrap_or(0));
     let identity = drive.identity();
     Ok(DriveLogs { model: identity.model.clone(), serial: identity.serial.clone(), logs })
+}
+
+/// The same of a disk that nobody has opened. Opened for reading, which takes it from nobody.
+pub fn read_logs_of(disk: &BlockDevice, options: LogOptions) -> Result<DriveLogs, NoDriveLogs> {
+    let refused = |reason: String| NoDriveLogs { reason };
+    let node = disk.node();
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::open(&node, flags, Mode::empty())
+        .map_err(|errno| refused(format!("open `{}`: {errno}", node.display())))?;
+    let status = rustix::fs::fstat(&file).map_err(|errno| refused(errno.to_string()))?;
+    if Some(numbers_of(&status)) != disk.numbers() {
+        return Err(refused(format!("`{}` is another device", node.display())));
+    }
+    read_drive_logs(file.as_fd(), options)
+}
+
+/// What these drives say of themselves, for the record of a run: `drive-log/PAGE/KEY`, from the
+/// second drive on `drive-log-2/PAGE/KEY`. A page that was not read is left out; of a drive that
+/// cannot be asked, there is nothing.
+pub fn drive_log_facts(drives: &[BlockDevice], options: LogOptions) -> BTreeMap<String, String> {
+    let read = drives.iter().map(|drive| read_logs_of(drive, options));
+    let facts = read.enumerate().flat_map(|(index, logs)| logs.map(|it| it.facts(index)));
+    facts.flatten().collect()
+}
+
+/// How hot drives are, and how long heat has slowed them down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DriveHeat {
+    /// Of the hottest, by the sensor that the kernel shows, in degrees Celsius.
+    pub celsius: Option<i64>,
+    /// Of all `NVMe` drives together, ever, in seconds. Wants root.
+    pub throttled_seconds: Option<u64>,
+}
+
+impl DriveHeat {
+    /// Asks the drives: a file of sysfs and one command each.
+    pub fn of(drives: &[BlockDevice]) -> Self {
+        let options = LogOptions { scope: LogScope::Standard, ..LogOptions::default() };
+        let is_nvme = |drive: &&BlockDevice| kind_of(drive) == DeviceKind::Nvme;
+        let throttled = drives
+            .iter()
+            .filter(is_nvme)
+            .filter_map(|drive| read_logs_of(drive, options).ok()?.summary().throttled_seconds);
+        Self {
+            celsius: drives.iter().filter_map(temperature_celsius).max(),
+            throttled_seconds: throttled.reduce(u64::saturating_add),
+        }
+    }
 }
 
 impl DriveLogs {
@@ -101,6 +164,17 @@ impl DriveLogs {
     /// What callers decide by.
     pub fn summary(&self) -> DriveSummary {
         DriveSummary::of(&self.pages())
+    }
+
+    /// Each value by its key in a record; `index` counts drives.
+    fn facts(&self, index: usize) -> Vec<(String, String)> {
+        let drive = if index == 0 { String::new() } else { format!("-{}", index + 1) };
+        let pages = self.pages();
+        let values = pages.iter().flat_map(|page| {
+            let key = |name: &str| format!("drive-log{drive}/{}/{name}", page.page);
+            page.values.iter().map(move |value| (key(value.name), value.value.to_string()))
+        });
+        values.collect()
     }
 }
 

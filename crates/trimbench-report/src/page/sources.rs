@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use trimbench_results::{LabelledSession, Outcome, Session};
 
 use super::{DATA_POINTS_MAX, figures};
+use crate::drive_counts;
 use crate::source::PageSource;
 use crate::words::outcome_words;
 
@@ -169,14 +170,9 @@ fn method(sessions: &[&LabelledSession<'_>], id: &str) -> Markup {
                 }
             }))
             @for session in sessions {
-                (pairs(
-                    &format!("Machine before: {}", session.label),
-                    &session.environment_before,
-                ))
-                (pairs(
-                    &format!("Machine after: {}", session.label),
-                    &session.environment_after,
-                ))
+                (machine(&format!("Machine before: {}", session.label), &session.environment_before))
+                (machine(&format!("Machine after: {}", session.label), &session.environment_after))
+                (drives(session))
             }
         }
     }
@@ -207,6 +203,35 @@ fn left_out(sources: &[PageSource]) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// The machine's settings; what its drives counted has a table of its own.
+fn machine(title: &str, environment: &BTreeMap<String, String>) -> Markup {
+    let mut settings = environment.clone();
+    settings.retain(|key, _| !drive_counts::is_log(key));
+    pairs(title, &settings)
+}
+
+/// What the drives counted during a session.
+fn drives(session: &LabelledSession<'_>) -> Markup {
+    let changed = drive_counts::changed(session);
+    let title = format!("Log pages of the drives, where they changed: {}", session.label);
+    html! {
+        @if !changed.is_empty() {
+            @for said in drive_counts::words(session) { p { (said) "." } }
+            (figures::scroll(&title, &html! {
+                table.data {
+                    caption { (title) }
+                    (figures::heads(&["value", "before", "after"]))
+                    tbody {
+                        @for drive_counts::DriveCount { key, before, after } in changed {
+                            tr { td { (key) } td { (before) } td { (after) } }
+                        }
+                    }
+                }
+            }))
         }
     }
 }

@@ -135,12 +135,22 @@ fn what_may_be_the_cause_is_said() {
     after.seed = 7;
     after.sessions[0].plan.target = "sim:x,capacity=1GiB".to_owned();
     after.sessions[0].target.identity.insert("firmware".to_owned(), "2".to_owned());
+    for (key, text) in [
+        ("cpu-governor", "powersave"),
+        // Readings, which are others each time.
+        ("temperature-celsius-2", "41"),
+        ("pressure-io-percent-avg10", "1.30"),
+        ("drive-log/nvme-smart/power-on-hours", "70"),
+    ] {
+        after.sessions[0].environment_before.insert(key.to_owned(), text.to_owned());
+    }
     assert_eq!(
         compare(&before, &after).pairs[0].differences,
         [
             "target: sim:x before, sim:x,capacity=1GiB after",
             "seed: 1 before, 7 after",
             "`firmware`: none before, 2 after",
+            "`cpu-governor`: none before, powersave after",
         ]
     );
 }

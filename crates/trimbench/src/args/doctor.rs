@@ -26,6 +26,17 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds,
         conflicts_with_all = ["sysroot", "probe", "all", "prometheus", "full"])]
     pub(crate) watch: Option<u64>,
+    /// Print what this drive says of itself instead: health, wear, heat, what it counted of TRIM;
+    /// with `--full` every value of its log pages. Needs root.
+    #[arg(long, value_name = "DEVICE", value_hint = ValueHint::AnyPath,
+        conflicts_with_all = ["paths", "sysroot", "probe", "all", "prometheus", "watch"])]
+    pub(crate) drive: Option<PathBuf>,
+    /// Have the drive capture its telemetry anew, which replaces what it holds.
+    #[arg(long, requires = "drive")]
+    pub(crate) new_telemetry: bool,
+    /// Ask only for what every drive of its kind has.
+    #[arg(long, hide = true, requires = "drive", conflicts_with = "new_telemetry")]
+    pub(crate) standard_logs: bool,
     /// Look at a recorded system instead: a directory with its `sys`, `proc` and `etc`. Paths are
     /// then mount points and devices of that system.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]

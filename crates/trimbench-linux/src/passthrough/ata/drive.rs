@@ -56,7 +56,7 @@ impl<T: Transport + Debug> Protocol for AtaDrive<T> {
         self.identity.promise
     }
 
-    fn read_logs(&mut self, _: LogOptions) -> Vec<DriveLog> {
+    fn read_logs(&mut self, _: LogOptions, _: u16) -> Vec<DriveLog> {
         self.logs()
     }
 

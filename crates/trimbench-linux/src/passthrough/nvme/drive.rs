@@ -86,8 +86,8 @@ impl<T: Transport + Debug> Protocol for NvmeDrive<T> {
         Some(Wear { host_written: host_written(&smart)?, media_written: media_written(&ocp)? })
     }
 
-    fn read_logs(&mut self, options: LogOptions) -> Vec<DriveLog> {
-        self.logs(options)
+    fn read_logs(&mut self, options: LogOptions, pci_device: u16) -> Vec<DriveLog> {
+        self.logs(options, pci_device)
     }
 
     fn identify_again(&mut self) -> Result<DriveIdentity, PassthroughError> {

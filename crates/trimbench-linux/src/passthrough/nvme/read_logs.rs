@@ -3,13 +3,16 @@
 //! A log that the controller does not have costs one command that fails, which some drives count
 //! among their errors. Nothing else changes, except by [`TelemetryCapture::New`].
 
+use trimbench_log_pages::nvme::smart::SMART;
 use trimbench_log_pages::ocp::telemetry::{self, HEADER_BYTES, OCP_TELEMETRY};
 use trimbench_log_pages::{DecodedPage, LogPage, LogPageError, pages_for};
 
 use super::command::LogPart;
 use super::drive::{NvmeDrive, send};
 use crate::ioctl::{Data, NvmeCommand};
-use crate::passthrough::drive_logs::{DriveLog, LogNotRead, LogOptions, TelemetryCapture};
+use crate::passthrough::drive_logs::{
+    DriveLog, LogNotRead, LogOptions, LogScope, TelemetryCapture,
+};
 use crate::passthrough::error::PassthroughError;
 use crate::passthrough::transport::Transport;
 
@@ -17,9 +20,11 @@ use crate::passthrough::transport::Transport;
 const TRANSFER_BYTES: usize = 4096;
 
 impl<T: Transport> NvmeDrive<T> {
-    pub(super) fn logs(&mut self, options: LogOptions) -> Vec<DriveLog> {
+    pub(super) fn logs(&mut self, options: LogOptions, pci_device: u16) -> Vec<DriveLog> {
         let controller = &self.controller;
-        let pages = pages_for(controller.pci_vendor, options.pci_device, &controller.model);
+        let is_all = options.scope == LogScope::All;
+        let pages = pages_for(controller.pci_vendor, pci_device, &controller.model);
+        let pages = if is_all { pages } else { &[&SMART][..] };
         let mut logs = Vec::new();
         let mut uuid_index = None;
         for group in pages.chunk_by(|first, second| first.lid == second.lid) {
@@ -34,7 +39,7 @@ impl<T: Transport> NvmeDrive<T> {
             };
             logs.push(DriveLog { page, outcome });
         }
-        if self.controller.has_telemetry {
+        if is_all && self.controller.has_telemetry {
             let outcome = self.telemetry(options.telemetry);
             logs.push(DriveLog { page: OCP_TELEMETRY.id, outcome });
         }

@@ -42,7 +42,7 @@ fn supported_statistics_are_read() {
         step(&read(0x2f, 4, 5), statistic(5, 40), good()),
         step(&read(0x2f, 4, 7), statistic(6, 3), good()),
     ]);
-    let logs = drive.read_logs(LogOptions::default());
+    let logs = drive.read_logs(LogOptions::default(), 0);
     drive.line.transport.assert_finished();
     let of = |page: &str| logs.iter().find(|log| log.page == page).unwrap().outcome.clone();
     let general = of("ata-general-statistics").unwrap();
@@ -62,7 +62,7 @@ fn a_drive_that_refuses_pio_is_read_by_dma() {
         step(&read(0x2f, 4, 0), Vec::new(), aborted()),
         step(&read(0x47, 4, 0), Vec::new(), aborted()),
     ]);
-    let logs = drive.read_logs(LogOptions::default());
+    let logs = drive.read_logs(LogOptions::default(), 0);
     drive.line.transport.assert_finished();
     for log in logs {
         let error = log.outcome.unwrap_err();
@@ -75,14 +75,14 @@ fn a_drive_is_not_asked_for_what_it_does_not_announce() {
     let mut without_logs = open();
     assert!(
         without_logs
-            .read_logs(LogOptions::default())
+            .read_logs(LogOptions::default(), 0)
             .iter()
             .all(|log| { log.outcome == Err(LogNotRead::Absent) })
     );
     let mut without_statistics = open_with(&[WITH_LOGS]);
     let directory = step(&read(0x2f, 0, 0), directory(0), good());
     without_statistics.line.transport.extend([directory]);
-    let logs = without_statistics.read_logs(LogOptions::default());
+    let logs = without_statistics.read_logs(LogOptions::default(), 0);
     without_statistics.line.transport.assert_finished();
     assert!(logs.iter().all(|log| log.outcome == Err(LogNotRead::Absent)));
 }

@@ -41,7 +41,7 @@ fn logs_are_read_one_by_one_and_a_refused_one_is_a_reason() {
         step(get(0xc0, 512), Vec::new(), INVALID_LOG),
         step(get(0xc3, 512), latency_monitor(), OK),
     ]);
-    let logs = drive.read_logs(LogOptions::default());
+    let logs = drive.read_logs(LogOptions::default(), 0);
     drive.transport.assert_finished();
     // The list of UUIDs is read once, and OCP's logs by its index; others by the default.
     let places = &drive.transport.places[2..];
@@ -74,7 +74,7 @@ fn pages_with_one_identifier_are_alternatives() {
             step(get(0xc0, 512), answer, OK),
             step(get(0xc3, 512), Vec::new(), INVALID_LOG),
         ]);
-        let log = drive.read_logs(LogOptions::default()).remove(1);
+        let log = drive.read_logs(LogOptions::default(), 0).remove(1);
         (log.page, log.outcome)
     };
     let (page, outcome) = read(known);
@@ -134,7 +134,7 @@ fn a_vendor_has_its_own_logs_and_telemetry_is_read_by_parts() {
             step(get(0x07, 4096), part(4096), OK),
             step(get(0x07, last), part(8192), OK),
         ]);
-        let logs = drive.read_logs(LogOptions { telemetry: capture, pci_device: 0 });
+        let logs = drive.read_logs(LogOptions { telemetry: capture, ..LogOptions::default() }, 0);
         drive.transport.assert_finished();
         let offsets: Vec<u32> = drive.transport.places.iter().map(|place| place.0).collect();
         assert_eq!(offsets[offsets.len() - 3..], [2048, 2048 + 4096, 2048 + 8192]);
@@ -156,7 +156,7 @@ fn an_unknown_kind_of_telemetry_is_refused() {
         step(get(0xc3, 512), Vec::new(), INVALID_LOG),
         step(get(0x07, 1024), image(1024, &[(0, &[7])]), OK),
     ]);
-    let logs = drive.read_logs(LogOptions::default());
+    let logs = drive.read_logs(LogOptions::default(), 0);
     drive.transport.assert_finished();
     let error = outcome(&logs, "ocp-telemetry").outcome.clone().unwrap_err();
     assert!(matches!(error, LogNotRead::Page(LogPageError::WrongGuid { .. })), "{error}");
