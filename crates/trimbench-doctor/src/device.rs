@@ -49,6 +49,10 @@ pub struct DiscardCount {
 impl DeviceNode {
     /// The device of this name.
     pub(crate) fn named(tree: &SystemTree, name: &str) -> Option<Self> {
+        // The folder of all devices is none of them, nor is what is above it.
+        if matches!(name, "" | "." | "..") {
+            return None;
+        }
         // Slashes of kernel names are exclamation marks in sysfs: `cciss!c0d0`.
         let name = name.replace('/', "!");
         let own = ["/sys/class/block", "/sys/block"]
@@ -97,6 +101,11 @@ impl DeviceNode {
     /// An attribute of its disk that is a number.
     pub(crate) fn number(&self, tree: &SystemTree, name: &str) -> SystemFact<u64> {
         tree.number(self.disk.join(name))
+    }
+
+    /// Where a partition begins on its disk, in bytes; `None` of a disk.
+    pub(crate) fn start_bytes(&self, tree: &SystemTree) -> Option<u64> {
+        tree.number(self.own.join("start")).known()?.checked_mul(SECTOR)
     }
 
     /// Its size in bytes.

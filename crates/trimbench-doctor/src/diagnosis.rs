@@ -12,7 +12,6 @@ use crate::mount_table::{MountTable, of_source};
 use crate::senders::SystemSenders;
 use crate::system::System;
 use crate::trap::Trap;
-use crate::traps;
 use crate::tree::{SystemFact, SystemTree};
 use crate::walk::{Walk, swap_layers};
 
@@ -63,7 +62,7 @@ pub enum Reach {
     HasNoDrive,
 }
 
-/// A layer at which TRIM ends, or is lost sight of.
+/// A layer at which TRIM ends, or behind which nothing can be seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stop {
     /// The layer, for people.
@@ -191,7 +190,9 @@ impl Doctor {
         let drives: Vec<&str> = drives(&top).iter().map(|it| it.name.as_str()).collect();
         for area in swap_layers(&walk) {
             let shares = self::drives(&area).iter().any(|it| drives.contains(&it.name.as_str()));
-            traps.extend(traps::of_swap(&area).filter(|_| shares));
+            if shares && area.name != top.name {
+                traps.extend(area.traps);
+            }
         }
         traps.sort_by_key(|trap| Reverse(trap.weight));
         traps.dedup();
@@ -215,6 +216,12 @@ impl Diagnosis {
         let mut names: Vec<&str> = drives(&self.top).iter().map(|it| it.name.as_str()).collect();
         names.dedup();
         names
+    }
+
+    /// Why there is nothing to trim although there is a drive, as a clause: an image that is only
+    /// read.
+    pub fn nothing_to_trim(&self) -> Option<&str> {
+        self.top.all().into_iter().find_map(|it| it.nothing_to_trim.as_deref())
     }
 }
 

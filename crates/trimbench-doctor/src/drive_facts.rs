@@ -36,6 +36,8 @@ pub(crate) enum Transport {
 pub(crate) struct DriveFacts {
     pub(crate) transport: Transport,
     pub(crate) model: String,
+    /// Whether it is a cloud's, whose hypervisor its customer cannot change.
+    pub(crate) is_in_cloud: bool,
     pub(crate) rotates: bool,
     /// `provisioning_mode` of its SCSI disk.
     pub(crate) provisioning: Option<String>,
@@ -45,15 +47,26 @@ pub(crate) struct DriveFacts {
     pub(crate) provisioning_page: Option<u8>,
 }
 
+impl Transport {
+    /// Whether it leads to a hypervisor.
+    fn is_virtual(&self) -> bool {
+        use Transport::{HyperV, VirtioBlk, VirtioScsi, Vmware, Xen};
+        matches!(self, VirtioBlk | VirtioScsi | Xen | HyperV | Vmware)
+    }
+}
+
 impl DriveFacts {
     pub(crate) fn of(tree: &SystemTree, device: &DeviceNode) -> Self {
         let text = |name: &str| device.attribute(tree, name).known();
         let page = tree.bytes(&device.disk_folder().join("device/vpd_pgb2")).known();
         let vendor = text("device/vendor").filter(|it| !it.starts_with("0x") && it != "ATA");
-        let model = text("device/model").unwrap_or_default();
+        let own_model = text("device/model").unwrap_or_default();
+        let model = vendor.map_or(own_model.clone(), |vendor| format!("{vendor} {own_model}"));
+        let transport = transport(tree, device, &own_model);
         Self {
-            transport: transport(tree, device, &model),
-            model: vendor.map_or(model.clone(), |vendor| format!("{vendor} {model}")),
+            is_in_cloud: is_of_cloud(&model) || transport.is_virtual() && is_machine_of_cloud(tree),
+            transport,
+            model,
             rotates: text("queue/rotational").as_deref() == Some("1"),
             provisioning: in_only_folder(tree, device, "device/scsi_disk", "provisioning_mode"),
             ata_trim: ata_trim(tree, device),
@@ -83,6 +96,36 @@ impl DriveFacts {
         };
         format!("{way} {}", self.model).trim_end().to_owned()
     }
+}
+
+/// Whether a model is one that clouds show.
+fn is_of_cloud(model: &str) -> bool {
+    const MARKS: [&str; 6] =
+        ["Amazon", "Google", "nvme_card", "PersistentDisk", "MSFT NVMe", "Microsoft NVMe"];
+    MARKS.iter().any(|mark| model.contains(mark))
+}
+
+/// Whether this machine says that it is a cloud's: virtio-blk disks have no model. The same words
+/// as cloud-init's `ds-identify` and systemd's `detect_vm_dmi` look for.
+fn is_machine_of_cloud(tree: &SystemTree) -> bool {
+    const MARKS: [&str; 13] = [
+        "Google Compute Engine",
+        "Amazon EC2",
+        "Alibaba Cloud",
+        "Akamai",
+        "DigitalOcean",
+        "Exoscale",
+        "Hetzner",
+        "Linode",
+        "OracleCloud",
+        "Scaleway",
+        "Tencent Cloud",
+        "UpCloud",
+        "Vultr",
+    ];
+    let says = ["sys_vendor", "product_name", "chassis_asset_tag"];
+    let texts = says.iter().filter_map(|it| tree.text(format!("/sys/class/dmi/id/{it}")).known());
+    texts.collect::<Vec<_>>().iter().any(|text| MARKS.iter().any(|mark| text.contains(mark)))
 }
 
 /// The drive's way, by its driver and its place in sysfs.

@@ -83,6 +83,8 @@ impl DriveReport {
         }
         let not_read = logs.logs.iter().filter_map(|log| {
             let reason = log.outcome.as_ref().err()?;
+            let reason = reason.to_string();
+            let reason = reason.strip_prefix("could not be read: ").unwrap_or(&reason);
             Some(format!("not read: {}: {reason}", log.page))
         });
         all.extend(not_read);
@@ -229,4 +231,84 @@ fn page_lines(page: &DecodedPage) -> Vec<String> {
     let head = format!("{}{}:", page.page, version.unwrap_or_default());
     let values = page.values.iter().map(|value| format!("  {}: {}", value.name, value.value));
     [head].into_iter().chain(values).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use trimbench_linux::passthrough::{DriveLog, LogNotRead};
+    use trimbench_log_pages::LogPage;
+    use trimbench_log_pages::nvme::smart::SMART;
+    use trimbench_log_pages::ocp::latency::OCP_LATENCY;
+
+    use super::*;
+
+    /// A page with these bytes, the rest zeros.
+    fn read(page: &LogPage, bytes: &[(usize, &[u8])]) -> DriveLog {
+        let mut image = vec![0; page.length];
+        for (at, part) in bytes {
+            image[*at..at + part.len()].copy_from_slice(part);
+        }
+        DriveLog { page: page.id, outcome: Ok(page.read(&image).unwrap()) }
+    }
+
+    fn smart(warning: u8) -> DriveLog {
+        read(
+            &SMART,
+            &[
+                (0, &[warning]),
+                (1, &314_u16.to_le_bytes()),
+                (3, &[100, 10, 7]),
+                (48, &2_000_000_u32.to_le_bytes()),
+                (128, &4_321_u32.to_le_bytes()),
+                (144, &12_u32.to_le_bytes()),
+                (224, &60_u32.to_le_bytes()),
+            ],
+        )
+    }
+
+    fn report(logs: Vec<DriveLog>) -> DriveReport {
+        let logs = DriveLogs { model: "ACME 1".to_owned(), serial: "S1".to_owned(), logs };
+        let summary = logs.summary();
+        let words = words(&logs, &summary);
+        DriveReport { device: "nvme0n1".to_owned(), logs, summary, words }
+    }
+
+    #[test]
+    fn health_wear_heat_and_slow_trims_are_said() {
+        // Of the active window: three TRIMs in bucket 3, the longest of 1300 ms.
+        let guid = 0x85D4_5E58_D4E6_4370_9C6C_84D0_8CC0_7A92_u128.to_le_bytes();
+        let latency = read(
+            &OCP_LATENCY,
+            &[
+                (0, &[1]),
+                (2, &[3]),
+                (10, &0xfff_u16.to_le_bytes()),
+                (80 + 4, &[3]),
+                (192, &1_300_u16.to_le_bytes()),
+                (494, &[1]),
+                (496, &guid),
+            ],
+        );
+        let missing = DriveLog { page: "ocp-smart", outcome: Err(LogNotRead::Absent) };
+        assert_eq!(
+            report(vec![smart(0), missing, latency]).lines(false),
+            [
+                "nvme0n1: ACME 1, serial number S1",
+                "health: no critical warning, 7 % of its endurance used, 100 % of its spare \
+                 capacity left, 41 °C, slowed down by heat for 60 s, ever",
+                "lifetime: 4,321 hours of operation, 12 losses of power without notice, 0 media \
+                 errors, 0 entries of the error log",
+                "written: 1.02 TB by hosts",
+                "slow TRIM: 3 of 5 ms or more in the last 15 minutes, the longest 1,300 ms",
+                "log pages: nvme-smart, ocp-latency-monitor",
+                "not read: ocp-smart: the drive has no such log",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_critical_warning_is_named() {
+        let words = report(vec![smart(0b1001)]).words;
+        assert!(words.starts_with("CRITICAL: spare capacity below its threshold, read-only"));
+    }
 }

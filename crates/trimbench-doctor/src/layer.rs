@@ -28,6 +28,10 @@ pub struct Layer {
     pub unread: Vec<String>,
     /// What is worth knowing of it with regard to TRIM.
     pub traps: Vec<Trap>,
+    /// Why nothing of it is ever trimmed, as a clause, although it is on a drive; `None` if
+    /// something may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nothing_to_trim: Option<String>,
     /// The layers that it stands on: none below a drive, several below a RAID.
     pub below: Vec<Layer>,
 }

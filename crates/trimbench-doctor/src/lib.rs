@@ -12,6 +12,7 @@ mod device;
 mod diagnosis;
 mod drive_facts;
 mod drive_report;
+mod fstab;
 mod layer;
 mod mount_table;
 mod probe;

@@ -36,6 +36,11 @@ impl MountTable {
     ) -> impl Iterator<Item = &'a Mount> {
         self.mounts.iter().filter(move |it| it.device == mount.device)
     }
+
+    /// Whether a filesystem can be written to by none of its mounts.
+    pub(crate) fn is_read_only(&self, mount: &Mount) -> bool {
+        self.same_filesystem(mount).all(|it| it.has_option("ro"))
+    }
 }
 
 /// The devices of a mounted filesystem.

@@ -3,7 +3,10 @@
 //!
 //! The file has no name (`O_TMPFILE`), so nothing is left if the program is killed. Only the ranges
 //! that the file had are trimmed: FITRIM of a whole filesystem can cause the stall that it is to
-//! explain. btrfs discards all unallocated space with each FITRIM, so there it needs consent.
+//! explain. ext4 of Linux 6.8 and later also discards the free blocks around such a range, up to a
+//! block group (128 MiB) for each extent of the file: it merges what is freed with its neighbours
+//! (commit 68da4c44b994). btrfs discards all unallocated space with each FITRIM, so there it needs
+//! consent.
 //! Afterwards the ranges are read from the uppermost device: trimmed blocks that read as zeros are
 //! gone down to where they are kept; blocks that read as written are not, although a device that
 //! promises nothing may show them for a while.
@@ -30,6 +33,8 @@ use crate::layer::{Handling, Layer, LayerKind};
 use crate::size::size;
 use crate::tree::SystemTree;
 
+/// What needs root.
+const TRIM: &str = "trim a range (FITRIM)";
 /// What the file is compared by.
 const BLOCK: usize = 4_096;
 /// What is written and read at once.
@@ -65,8 +70,10 @@ pub struct ProbeReport {
     pub mapped_bytes: u64,
     /// What each layer completed meanwhile, from the top to the bottom.
     pub layers: Vec<ProbedLayer>,
-    /// What the trimmed blocks read as; `None` where they could not be read.
+    /// What the trimmed blocks read as; `None` where that is not known.
     pub read_back: Option<ReadBack>,
+    /// Why it is not known, as a sentence's clause.
+    pub not_read: Option<&'static str>,
     /// Why FITRIM was refused, if it was.
     pub refused: Option<String>,
 }
@@ -139,6 +146,9 @@ pub enum ProbeError {
         /// How long it takes at the rate of the discards so far; `None` without any.
         wait_s: Option<f64>,
     },
+    /// No filesystem trims an overlay; its upper directory's does.
+    #[error("`{}` is an overlay, which cannot be trimmed itself", .0.display())]
+    Overlay(PathBuf),
     /// The place has no device that counts discards.
     #[error("no layer below `{}` counts discards", .0.display())]
     NothingCounts(PathBuf),
@@ -157,11 +167,20 @@ pub fn probe(
     let directory = &options.directory;
     let failed = |what| move |errno| failure(what, directory, errno_of(errno));
     let devices = devices(tree, &diagnosis.top);
+    if diagnosis.top.kind == LayerKind::Overlay {
+        return Err(ProbeError::Overlay(directory.clone()));
+    }
     if devices.is_empty() {
         return Err(ProbeError::NothingCounts(directory.clone()));
     }
     if diagnosis.top.title == "btrfs" && !options.trim_unallocated {
         return Err(unallocated(tree, diagnosis));
+    }
+    let folder = rustix::fs::open(directory, opening::DIRECTORY, Mode::empty())
+        .map_err(failed("open the directory"))?;
+    // A range of no length is refused, and who may not trim at all is told so first.
+    if let Err(errno @ Errno(libc::EPERM | libc::EACCES)) = trim_range(folder.as_fd(), 0, 0) {
+        return Err(ProbeError::NotPermitted { what: TRIM, errno });
     }
     let status = rustix::fs::statvfs(directory).map_err(failed("look for free space"))?;
     let free = Bytes(status.f_bavail.saturating_mul(status.f_frsize));
@@ -169,8 +188,6 @@ pub fn probe(
     if free.0 / ROOM < size.0 {
         return Err(ProbeError::NoRoom { directory: directory.clone(), free, size });
     }
-    let folder = rustix::fs::open(directory, opening::DIRECTORY, Mode::empty())
-        .map_err(failed("open the directory"))?;
     let file = nameless(&folder).map_err(failed("make a file"))?;
     let pattern = Pattern { seed: random().unwrap_or(1) };
     write(&file, &pattern, size, interrupt).map_err(|error| match error {
@@ -180,33 +197,23 @@ pub fn probe(
     rustix::fs::fsync(&file).map_err(failed("sync a file"))?;
     let extents = file_extents(file.as_fd())
         .map_err(|errno| failure("find the place of a file", directory, errno))?;
-    let reader = devices.first().and_then(BlockReader::open);
     // Only where the place shows what was written can it show later what became of it.
-    let reader = reader.filter(|it| {
+    let shows_it = |it: &BlockReader| {
         let seen = it.read_back(&extents, &pattern);
         seen.kept_bytes > 0 && seen.zero_bytes + seen.other_bytes == 0
-    });
+    };
+    let (reader, not_read) = match devices.first().and_then(BlockReader::open) {
+        None => (None, Some("the device may not be read")),
+        Some(reader) if shows_it(&reader) => (Some(reader), None),
+        // As on btrfs, whose addresses are its own.
+        Some(_) => (None, Some("the filesystem does not say where on the device a file is")),
+    };
     let before = counts(tree, &devices);
     rustix::fs::ftruncate(&file, 0).map_err(failed("delete a file"))?;
     rustix::fs::fsync(&file).map_err(failed("sync a deletion"))?;
     rustix::fs::syncfs(&folder).map_err(failed("sync a deletion"))?;
     drop(file);
-    let mut refused = None;
-    for extent in &extents {
-        if interrupt.requested() {
-            return Err(ProbeError::Interrupted);
-        }
-        match trim_range(folder.as_fd(), extent.physical, extent.length) {
-            Ok(()) => {}
-            Err(errno @ Errno(libc::EPERM | libc::EACCES)) => {
-                return Err(ProbeError::NotPermitted { what: "trim a range (FITRIM)", errno });
-            }
-            Err(errno) => {
-                refused = Some(errno.to_string());
-                break;
-            }
-        }
-    }
+    let refused = trim(&folder, &extents, interrupt)?;
     settle(tree, &devices, interrupt);
     let after = counts(tree, &devices);
     let layer = |((device, before), after): ((&DeviceNode, &u64), &u64)| ProbedLayer {
@@ -218,8 +225,30 @@ pub fn probe(
         mapped_bytes: extents.iter().map(|extent| extent.length).sum(),
         layers: devices.iter().zip(&before).zip(&after).map(layer).collect(),
         read_back: reader.map(|it| it.read_back(&extents, &pattern)),
+        not_read,
         refused,
     })
+}
+
+/// Trims these ranges; why the filesystem refused, if it did.
+fn trim(
+    folder: &OwnedFd,
+    extents: &[FileExtent],
+    interrupt: &Interrupt,
+) -> Result<Option<String>, ProbeError> {
+    for extent in extents {
+        if interrupt.requested() {
+            return Err(ProbeError::Interrupted);
+        }
+        match trim_range(folder.as_fd(), extent.physical, extent.length) {
+            Ok(()) => {}
+            Err(errno @ Errno(libc::EPERM | libc::EACCES)) => {
+                return Err(ProbeError::NotPermitted { what: TRIM, errno });
+            }
+            Err(errno) => return Ok(Some(errno.to_string())),
+        }
+    }
+    Ok(None)
 }
 
 /// The verdict with what a live test has shown.
@@ -229,6 +258,10 @@ pub fn judge(diagnosis: &Diagnosis, report: &ProbeReport) -> Reach {
         && stops.iter().any(|stop| stop.cause != "nobody-sends")
     {
         return diagnosis.reach.clone();
+    }
+    // What was not trimmed proves nothing: the counters moved for other reasons.
+    if report.refused.is_some() {
+        return undecided(&diagnosis.reach);
     }
     let account = Account { report, enough: report.mapped_bytes / 100 * ARRIVED };
     if let Some(layer) = account.lost_at(&diagnosis.top) {

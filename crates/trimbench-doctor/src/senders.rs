@@ -1,18 +1,22 @@
 //! Who sends discards from a filesystem: its mount options, `fstrim.timer`, a job of cron.
 //!
-//! Sources: `fstrim(8)` (which filesystems the timer trims: those that `/etc/fstab` lists, or all
-//! mounts where it lists none; not those with `X-fstrim.notrim`, nor read-only ones);
-//! `systemd.timer(5)` (the file that a persistent timer touches when it runs).
+//! Sources: sys-utils/fstrim.c of util-linux, for whom `fstrim.timer` trims (`--listed-in
+//! /etc/fstab:/proc/self/mountinfo`): what fstab lists if it has any line, swap included, and the
+//! root filesystem beside that; else all that is mounted. Not those with `X-fstrim.notrim`, nor
+//! read-only ones. `systemd.timer(5)` (the file that a persistent timer touches when it runs).
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
-use trimbench_claim::mounts::{Mount, unescape};
+use trimbench_claim::mounts::Mount;
 use trimbench_core::text::to_text;
+use trimbench_results::advice::{Action, LineToType, Place, lines_to_type};
 
-use crate::mount_table::{MountTable, btrfs_folder};
-use crate::tree::{SystemFact, SystemTree};
+use crate::fstab::{FstabEntry, FstabTable};
+use crate::mount_table::{MountTable, btrfs_folder, devices_of};
+use crate::tree::SystemTree;
 
 /// Keeps `fstrim.timer` from one mount.
 const NOTRIM: &str = "X-fstrim.notrim";
@@ -40,9 +44,16 @@ pub(crate) struct SystemSenders {
     pub(crate) is_container: bool,
     /// The least length that the timer's service gives `fstrim`, as written there.
     pub(crate) minimum: Option<String>,
-    /// The lines of fstab, as fields.
+    /// Where the timer's service looks for what to trim.
     #[serde(skip)]
-    pub(crate) fstab: Vec<Vec<String>>,
+    scope: TimerScope,
+    /// What `/etc/fstab` lists.
+    #[serde(skip)]
+    pub(crate) fstab: FstabTable,
+    /// Whether `fstrim` finds the root filesystem although fstab does not list it: by `root=` of
+    /// the kernel command line.
+    #[serde(skip)]
+    finds_root: bool,
 }
 
 /// Whether `fstrim.timer` is on.
@@ -61,17 +72,49 @@ pub(crate) enum TimerState {
     Missing,
 }
 
+/// Where `fstrim.service` looks for what to trim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TimerScope {
+    /// In fstab, and among what is mounted if that has no lines: the unit since util-linux 2.36.
+    FstabOrMounted,
+    /// In fstab only: the unit before.
+    Fstab,
+    /// Among what is mounted: the unit before that.
+    Mounted,
+}
+
+impl TimerScope {
+    /// By the options of its command line.
+    fn of(command: &[String]) -> Self {
+        let is_short = |word: &str, letter: char| {
+            let letters = word.strip_prefix('-').filter(|it| !it.starts_with('-'));
+            letters.is_some_and(|it| it.contains(letter))
+        };
+        let has = |long: &str, letter: char| {
+            command.iter().any(|word| word == long || is_short(word, letter))
+        };
+        match () {
+            () if has("--all", 'a') => Self::Mounted,
+            () if has("--fstab", 'A') => Self::Fstab,
+            () => Self::FstabOrMounted,
+        }
+    }
+}
+
 impl SystemSenders {
     pub(crate) fn of(tree: &SystemTree) -> Self {
         let timer_last_s = last_run(tree);
+        let command = service_command(tree);
         Self {
             timer: timer(tree),
             timer_last_s,
             trimmed: timer_last_s.map_or_else(BTreeMap::new, |_| trimmed(tree)),
             jobs: jobs(tree),
             is_container: is_container(tree),
-            minimum: minimum(tree),
-            fstab: fstab(tree),
+            minimum: minimum(&command),
+            scope: TimerScope::of(&command),
+            fstab: FstabTable::of(tree),
+            finds_root: finds_root(tree),
         }
     }
 
@@ -80,39 +123,62 @@ impl SystemSenders {
         self.trimmed.get(mount_point).copied()
     }
 
-    /// The line of fstab for any mount of this filesystem.
-    pub(crate) fn fstab_line(&self, mounts: &MountTable, mount: &Mount) -> Option<&[String]> {
-        let points: Vec<&Path> =
-            mounts.same_filesystem(mount).map(|it| it.mount_point.as_path()).collect();
-        let is_it = |line: &&Vec<String>| {
-            points.iter().any(|point| unescape(&line[1]) == point.as_os_str())
-        };
-        self.fstab.iter().rfind(is_it).map(Vec::as_slice)
-    }
-
     /// Whether the timer, were it on, would trim this filesystem, and why not.
     pub(crate) fn timer_covers(
         &self,
         mounts: &MountTable,
         mount: &Mount,
     ) -> Result<(), &'static str> {
-        let line = self.fstab_line(mounts, mount);
-        let listed = self.fstab.iter().any(|line| line[1].starts_with('/'));
-        if line.is_some_and(|line| line[3].split(',').any(|it| it == NOTRIM)) {
-            return Err("`X-fstrim.notrim` of `/etc/fstab` keeps it from this filesystem");
-        }
-        if listed && line.is_none() {
-            return Err("it trims what `/etc/fstab` lists, and this filesystem is not there");
-        }
-        if mounts.same_filesystem(mount).all(|it| it.has_option("ro")) {
+        if mounts.is_read_only(mount) {
             return Err("it leaves out what is mounted read-only");
         }
-        Ok(())
+        match (self.scope, self.fstab.entries()) {
+            (TimerScope::Mounted, _) | (TimerScope::FstabOrMounted, []) => return Ok(()),
+            (TimerScope::Fstab, []) => return Err("it trims what `/etc/fstab` lists: nothing"),
+            (TimerScope::Fstab | TimerScope::FstabOrMounted, _) => {}
+        }
+        let writable = || mounts.same_filesystem(mount).filter(|it| !it.has_option("ro"));
+        let listed: Vec<(&Mount, Option<&FstabEntry>)> =
+            writable().map(|it| (it, self.fstab.of_mount(it))).collect();
+        let is_trimmed = |(at, entry): &(&Mount, Option<&FstabEntry>)| match entry {
+            Some(entry) => !entry.has_option(NOTRIM) && !entry.has_option("ro"),
+            None => at.mount_point == Path::new("/") && self.finds_root,
+        };
+        if listed.iter().any(is_trimmed) {
+            return Ok(());
+        }
+        let entries: Vec<&FstabEntry> = listed.iter().filter_map(|(_, entry)| *entry).collect();
+        Err(if entries.is_empty() {
+            "it trims what `/etc/fstab` lists, and this filesystem is not there"
+        } else if entries.iter().any(|it| it.has_option(NOTRIM)) {
+            "`X-fstrim.notrim` of `/etc/fstab` keeps it from this filesystem"
+        } else {
+            "it leaves out what `/etc/fstab` lists as read-only"
+        })
     }
 
     /// Whether the timer trims this filesystem.
     pub(crate) fn timer_trims(&self, mounts: &MountTable, mount: &Mount) -> bool {
         self.timer == TimerState::On && self.timer_covers(mounts, mount).is_ok()
+    }
+
+    /// What to type to have a mount trimmed in this way.
+    pub(crate) fn lines(
+        &self,
+        tree: &SystemTree,
+        mounts: &MountTable,
+        mount: &Mount,
+        action: &Action,
+    ) -> Vec<LineToType> {
+        let place = Place::of_mount(&mount_facts(tree, &self.fstab, mount));
+        let mut lines = lines_to_type(action, &place);
+        // `fstrim.timer` trims some filesystems that fstab does not list: these need no line there.
+        let is_unlisted = self.fstab.is_known() && self.fstab.of_mount(mount).is_none();
+        let is_weekly = matches!(action, Action::WeeklyFstrim);
+        if is_weekly && is_unlisted && self.timer_covers(mounts, mount).is_ok() {
+            lines.retain(|line| line.file != Some("/etc/fstab"));
+        }
+        lines
     }
 }
 
@@ -135,16 +201,33 @@ fn trimmed_line(line: &str) -> Option<(String, u64)> {
 
 /// The option by which a filesystem discards what it frees; `None` if it does not.
 pub(crate) fn online(mount: &Mount) -> Option<&str> {
+    // JFS shows the least number of blocks that it discards: `discard=512`.
+    let is_jfs = mount.filesystem == "jfs";
     let mut options = mount.options.split(',');
-    options.find(|it| matches!(*it, "discard" | "discard=sync" | "discard=async"))
+    options.find(|it| {
+        matches!(*it, "discard" | "discard=sync" | "discard=async")
+            || is_jfs && it.starts_with("discard=")
+    })
+}
+
+/// Whether `fstrim` by hand trims a filesystem that is mounted read-only; `None` where nobody has
+/// looked. Sources: `ext4_ioctl`, `xfs_ioc_trim`, `btrfs_ioctl_fitrim` (each refuses where the
+/// log was not replayed), `f2fs_ioc_fitrim` of Linux.
+pub(crate) fn trims_read_only(mount: &Mount) -> Option<bool> {
+    let skips_log = mount.options.split(',').any(|option| match option.split_once('=') {
+        None => matches!(option, "norecovery" | "noload" | "nologreplay"),
+        Some(("rescue", all)) => all.split(':').any(|it| matches!(it, "nologreplay" | "all")),
+        Some(_) => false,
+    });
+    match mount.filesystem.as_str() {
+        "ext3" | "ext4" | "xfs" | "btrfs" => Some(!skips_log),
+        "f2fs" => Some(false),
+        _ => None,
+    }
 }
 
 /// What a record would say of this mount: what lines to type are made of.
-pub(crate) fn mount_facts(
-    tree: &SystemTree,
-    senders: &SystemSenders,
-    mount: &Mount,
-) -> BTreeMap<String, String> {
+fn mount_facts(tree: &SystemTree, fstab: &FstabTable, mount: &Mount) -> BTreeMap<String, String> {
     let mut facts: BTreeMap<String, String> = [
         ("filesystem", mount.filesystem.clone()),
         ("mount-options", mount.options.clone()),
@@ -154,21 +237,44 @@ pub(crate) fn mount_facts(
     .into_iter()
     .map(|(key, text)| (key.to_owned(), text))
     .collect();
+    let mut add = |key: &str, text: String| facts.insert(key.to_owned(), text);
     if mount.root != "/" {
-        facts.insert("mount-root".to_owned(), to_text(&mount.root));
+        add("mount-root", to_text(&mount.root));
     }
-    if !senders.fstab.is_empty() {
-        let line = senders.fstab.iter().rfind(|line| {
-            unescape(&line[1]) == mount.mount_point.as_os_str()
-                && (line[2] == mount.filesystem || line[2] == "auto")
-        });
-        let text = line.map_or("none".to_owned(), |line| line.join(" "));
-        facts.insert("fstab-line".to_owned(), text);
+    if fstab.is_known() {
+        let line = fstab.of_mount(mount);
+        let line = line.filter(|it| it.kind() == mount.filesystem || it.kind() == "auto");
+        add("fstab-line", line.map_or("none".to_owned(), FstabEntry::text));
     }
     if let Some(uuid) = uuid(tree, mount) {
-        facts.insert("filesystem-uuid".to_owned(), uuid);
+        add("filesystem-uuid", uuid);
+    }
+    if let Some((file, options)) = loop_image(tree, mount) {
+        add("loop-file", file);
+        add("loop-options", options);
     }
     facts
+}
+
+/// The file that a filesystem is in, and the options by which `mount` makes a loop device of it.
+fn loop_image(tree: &SystemTree, mount: &Mount) -> Option<(String, String)> {
+    let devices = devices_of(tree, mount);
+    let [device] = devices.as_slice() else { return None };
+    if !device.disk_name().starts_with("loop") {
+        return None;
+    }
+    let file = device.attribute(tree, "loop/backing_file").known()?;
+    let before = device.number(tree, "loop/offset").known().unwrap_or(0);
+    let offset = before + device.start_bytes(tree).unwrap_or(0);
+    let mut options = "loop".to_owned();
+    if offset > 0 {
+        write!(options, ",offset={offset}").expect("a text takes all");
+    }
+    let size = device.bytes(tree).filter(|_| device.is_partition());
+    if let Some(size) = size {
+        write!(options, ",sizelimit={size}").expect("a text takes all");
+    }
+    Some((file, options))
 }
 
 /// The UUID of a filesystem, by the links of udev or the folder of a btrfs.
@@ -231,37 +337,36 @@ fn jobs(tree: &SystemTree) -> Vec<String> {
     found
 }
 
-/// The least length in the command line of `fstrim.service`.
-fn minimum(tree: &SystemTree) -> Option<String> {
-    let mut files: Vec<String> =
-        UNITS.iter().map(|folder| format!("{folder}/fstrim.service")).collect();
+/// The command line of `fstrim.service` as words: of its drop-ins, else of the unit that counts.
+fn service_command(tree: &SystemTree) -> Vec<String> {
+    let mut files = Vec::new();
     for folder in UNITS {
         let folder = format!("{folder}/fstrim.service.d");
         let names = tree.names_or_none(&folder);
-        files.extend(names.iter().map(|name| format!("{folder}/{name}")));
+        files.extend(names.iter().rev().map(|name| format!("{folder}/{name}")));
     }
-    let texts = files.iter().filter_map(|file| tree.text(file).known());
-    texts.collect::<Vec<_>>().iter().flat_map(|text| text.lines()).find_map(|line| {
-        let command = line.trim().strip_prefix("ExecStart=")?;
-        let words: Vec<&str> = command.split_ascii_whitespace().collect();
-        let place = words.iter().position(|it| it.starts_with("-m") || it.starts_with("--min"))?;
-        let joined = match words[place].split_once('=') {
-            Some((_, value)) => Some(value),
-            None => words[place].strip_prefix("-m").filter(|value| !value.is_empty()),
-        };
-        joined.or(words.get(place + 1).copied()).map(str::to_owned)
-    })
+    files.extend(UNITS.iter().map(|folder| format!("{folder}/fstrim.service")));
+    let command = files.iter().find_map(|file| {
+        let text = tree.text(file).known()?;
+        // An empty one only takes back those before it.
+        let mut commands = text.lines().filter_map(|it| it.trim().strip_prefix("ExecStart="));
+        commands.rfind(|it| !it.is_empty()).map(str::to_owned)
+    });
+    command.unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// The lines of fstab with at least four fields.
-fn fstab(tree: &SystemTree) -> Vec<Vec<String>> {
-    let text = match tree.text("/etc/fstab") {
-        SystemFact::Known(text) => text,
-        SystemFact::Absent | SystemFact::Unreadable(_) => return Vec::new(),
+/// The least length in the command line of `fstrim.service`.
+fn minimum(command: &[String]) -> Option<String> {
+    let place = command.iter().position(|it| it.starts_with("-m") || it.starts_with("--min"))?;
+    let joined = match command[place].split_once('=') {
+        Some((_, value)) => Some(value),
+        None => command[place].strip_prefix("-m").filter(|value| !value.is_empty()),
     };
-    let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
-    lines
-        .map(|line| line.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>())
-        .filter(|line| line.len() >= 4)
-        .collect()
+    joined.map(str::to_owned).or_else(|| command.get(place + 1).cloned())
+}
+
+/// Whether the kernel was told its root filesystem, as `fstrim` asks; it was where nobody knows.
+fn finds_root(tree: &SystemTree) -> bool {
+    let line = tree.text("/proc/cmdline").known();
+    line.is_none_or(|it| it.split_ascii_whitespace().any(|word| word.starts_with("root=")))
 }

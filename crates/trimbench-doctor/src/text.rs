@@ -1,5 +1,8 @@
 //! A diagnosis for people: at most ten lines, the last of which is the conclusion.
 
+use std::path::Path;
+
+use trimbench_core::text::shell_path;
 use trimbench_linux::wall_time_unix;
 
 use crate::diagnosis::{Diagnosis, Reach, SinceStart, Stop};
@@ -65,8 +68,8 @@ pub fn conclusion(diagnosis: &Diagnosis) -> String {
             let Stop { name, layer, why, .. } = first;
             match first.cause.as_str() {
                 "hidden" => format!(
-                    "TRIM gets as far as {name}, which is {why}. `trimbench doctor --probe` (as \
-                     root) tests what becomes of it."
+                    "TRIM gets as far as {name}, which is {why}.{}",
+                    probe_hint(diagnosis).unwrap_or_default()
                 ),
                 "probe-undecided" => format!(
                     "TRIM gets as far as {name}, which is {why}. The test does not decide it: what \
@@ -75,8 +78,21 @@ pub fn conclusion(diagnosis: &Diagnosis) -> String {
                 _ => format!("Whether TRIM reaches a drive cannot be told: {layer}: {why}."),
             }
         }
-        Reach::HasNoDrive => format!("`{place}` is on no drive: there is nothing to trim."),
+        Reach::HasNoDrive => match diagnosis.nothing_to_trim() {
+            Some(why) => format!("There is nothing to trim on `{place}`: {why}."),
+            None => format!("`{place}` is on no drive: there is nothing to trim."),
+        },
     }
+}
+
+/// How to test what becomes of TRIM in a device that hides it. Below a loop device no test shows
+/// it, and a device has no files.
+fn probe_hint(diagnosis: &Diagnosis) -> Option<String> {
+    let has_file = diagnosis.top.all().iter().any(|it| it.kind == LayerKind::Loop);
+    (diagnosis.top.kind == LayerKind::Filesystem && !has_file).then(|| {
+        let place = shell_path(Path::new(&diagnosis.place));
+        format!(" `trimbench doctor --probe {place}` (as root) tests what becomes of it.")
+    })
 }
 
 /// What keeps TRIM from the drive: first the layers that drop it, then what does not send it.
@@ -142,9 +158,9 @@ fn layer_words(layer: &Layer, diagnosis: &Diagnosis) -> String {
         Handling::Drops { cause: "nobody-sends", .. } => "nothing sends TRIM".to_owned(),
         Handling::Drops { .. } if layer.kind == LayerKind::Drive => "accepts no TRIM".to_owned(),
         Handling::Drops { .. } => "drops TRIM".to_owned(),
-        Handling::Accepts => "accepts TRIM".to_owned(),
-        Handling::Hides { .. } => "accepts TRIM; what is behind it cannot be seen".to_owned(),
-        Handling::Unknown { .. } => "cannot be told".to_owned(),
+        Handling::Accepts | Handling::Hides { .. } => "accepts TRIM".to_owned(),
+        Handling::Unknown { .. } => "unknown".to_owned(),
+        Handling::HasNoDrive if layer.nothing_to_trim.is_some() => "never frees blocks".to_owned(),
         Handling::HasNoDrive => "has no drive".to_owned(),
     };
     let limits = layer.limits.as_ref().filter(|it| it.accepts() == Some(true));
@@ -153,7 +169,11 @@ fn layer_words(layer: &Layer, diagnosis: &Diagnosis) -> String {
         let unit = limits.granularity_bytes.unwrap_or(0);
         format!(", up to {} at once in units of {}", size(most), size(unit))
     });
-    format!("{title}: {does}{}", limits.unwrap_or_default())
+    let hides = match &layer.handling {
+        Handling::Hides { .. } => "; what is behind it cannot be seen",
+        _ => "",
+    };
+    format!("{title}: {does}{}{hides}", limits.unwrap_or_default())
 }
 
 /// How long ago the timer ran.
@@ -186,7 +206,10 @@ fn probe_lines(report: &ProbeReport) -> Vec<String> {
             size(seen.kept_bytes),
             size(seen.other_bytes)
         ),
-        None => "its blocks could not be read from the device".to_owned(),
+        None => format!(
+            "what its blocks read as is not known: {}",
+            report.not_read.unwrap_or("they could not be read")
+        ),
     });
     all
 }

@@ -7,13 +7,14 @@
 use std::path::Path;
 
 use trimbench_claim::mounts::Mount;
-use trimbench_results::advice::{Action, LineToType, Place, lines_to_type};
+use trimbench_results::advice::{Action, LineToType};
 
 use crate::device::DeviceNode;
 use crate::drive_facts::{DriveFacts, Transport};
+use crate::fstab::FstabEntry;
 use crate::layer::{Handling, Layer, LayerKind};
 use crate::mount_table::btrfs_folder;
-use crate::senders::{mount_facts, online};
+use crate::senders::{online, trims_read_only};
 use crate::system::System;
 use crate::trap::Trap;
 use crate::tree::SystemTree;
@@ -63,16 +64,21 @@ pub(crate) fn of_filesystem(
         );
         traps.push(Trap::loss("trimmed-twice", text));
     }
-    if mount.has_option("ro") {
-        traps.push(Trap::note(
-            "read-only",
-            "it is mounted read-only: `fstrim.timer` leaves it out, although `fstrim` by hand \
-             trims it (Linux allows FITRIM on read-only and on frozen filesystems)",
-        ));
+    if system.mounts.is_read_only(mount) {
+        let by_hand = match trims_read_only(mount) {
+            Some(true) => "; `fstrim` by hand trims it all the same",
+            Some(false) => "; `fstrim` by hand fails with EROFS",
+            None => "",
+        };
+        let text = format!(
+            "it is mounted read-only, so nothing is freed there, and `fstrim.timer` leaves it \
+             out{by_hand}"
+        );
+        traps.push(Trap::note("read-only", text));
     }
-    let line = system.senders.fstab_line(system.mounts, mount);
-    if line.is_some_and(|line| line[3].split(',').any(|it| it == "X-fstrim.notrim")) {
-        let trap = "`X-fstrim.notrim` of `/etc/fstab` keeps `fstrim.timer` and `fstrim --all` \
+    let entry = system.senders.fstab.of_filesystem(system.mounts, mount);
+    if entry.is_some_and(|it| it.has_option("X-fstrim.notrim")) {
+        let trap = "`X-fstrim.notrim` of `/etc/fstab` keeps `fstrim.timer` and `fstrim --fstab` \
                     from this filesystem; `fstrim MOUNT` by hand trims it";
         traps.push(Trap::note("notrim", trap));
     }
@@ -117,10 +123,8 @@ fn ext4(system: System<'_>, mount: &Mount, kernel: Option<KernelVersion>, traps:
             "ext4 {why} sends each discard from within `rm` and waits for it: deleting takes as \
              long as the TRIMs"
         );
-        let lines = lines_to_type(
-            &Action::WeeklyFstrim,
-            &Place::of_mount(&mount_facts(system.tree, system.senders, mount)),
-        );
+        let System { tree, mounts, senders } = system;
+        let lines = senders.lines(tree, mounts, mount, &Action::WeeklyFstrim);
         traps.push(Trap::danger("discards-inside-rm", text).mended_by(lines));
     } else if is_online && kernel.is_some_and(|it| it >= KernelVersion(6, 8)) {
         traps.push(Trap::note(
@@ -158,8 +162,8 @@ fn xfs(mount: &Mount, kernel: Option<KernelVersion>, by_timer: bool, traps: &mut
 
 fn btrfs(system: System<'_>, mount: &Mount, kernel: Option<KernelVersion>, traps: &mut Vec<Trap>) {
     if mount.has_option("discard=async") || mount.has_option("discard=sync") {
-        let asked = system.senders.fstab_line(system.mounts, mount);
-        let asked = asked.is_some_and(|line| line[3].contains("discard"));
+        let asked = system.senders.fstab.of_filesystem(system.mounts, mount);
+        let asked = asked.is_some_and(|it| it.options().any(|it| it.contains("discard")));
         if !asked && kernel.is_some_and(|it| it >= KernelVersion(6, 2)) {
             traps.push(Trap::note(
                 "btrfs-async-by-default",
@@ -327,17 +331,21 @@ pub(crate) fn of_drive(tree: &SystemTree, device: &DeviceNode, facts: &DriveFact
     traps
 }
 
-/// Traps of a machine: swap areas that discard.
-pub(crate) fn of_swap(area: &Layer) -> Option<Trap> {
-    let Handling::Sends { .. } = area.handling else { return None };
-    let text = format!(
-        "swap on `{}` discards: with `discard=once` all of it when it is switched on, else each \
-         group of pages that it frees, in the way of what is being swapped",
-        area.name
-    );
-    let line =
-        LineToType::in_file("swap", "/etc/fstab", format!("{} none swap defaults 0 0", area.name))
-            .checked_by("findmnt --fstab --types swap")
-            .untested();
+/// The trap of a swap area that discards, by its line of fstab.
+pub(crate) fn of_swap(area: &str, entry: &FstabEntry) -> Option<Trap> {
+    let is_discard = |it: &str| it == "discard" || it.starts_with("discard=");
+    let option = entry.options().find(|it| is_discard(it))?;
+    let once = "all of it when it is switched on";
+    let pages = "each group of pages that it frees, in the way of what is being swapped";
+    let what = match option {
+        "discard=once" => once.to_owned(),
+        "discard=pages" => pages.to_owned(),
+        // `swapon(8)`: without a policy it does both.
+        _ => format!("{once}, and {pages}"),
+    };
+    let text = format!("swap on `{area}` discards (`{option}`): {what}");
+    let line = LineToType::in_file("swap", "/etc/fstab", entry.text_without(is_discard))
+        .checked_by("findmnt --fstab --types swap")
+        .untested();
     Some(Trap::note("swap-discards", text).mended_by(vec![line]))
 }

@@ -134,6 +134,7 @@ fn bare(kind: LayerKind, name: &str, handling: Handling) -> Layer {
         is_shared: false,
         unread: Vec::new(),
         traps: Vec::new(),
+        nothing_to_trim: None,
         below: Vec::new(),
     }
 }

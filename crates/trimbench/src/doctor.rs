@@ -156,7 +156,8 @@ impl Printed for Watched {
 /// Where metrics may be written: over older ones, too.
 fn destination(path: &Path) -> Result<Destination, Failure> {
     let mark = Some(PROMETHEUS_MARK);
-    Destination::of(path, Rules { mark, overwrite: false, inputs: &[] })
+    let place = Destination::of(path, Rules { mark, overwrite: false, inputs: &[] });
+    place.map_err(|failure| failure.with_hint("name another file: only metrics are replaced"))
 }
 
 /// The same with a live test.
@@ -168,8 +169,16 @@ fn probed(args: &DoctorArgs, examined: Examined, path: PathBuf) -> Result<Examin
         let error = anyhow::anyhow!("`{}` is a device", diagnosis.place);
         return Err(Failure::usage(error).with_hint("name a directory on its filesystem"));
     }
+    if size.0 == 0 {
+        let error = anyhow::anyhow!("`--probe-size` is 0: nothing would be tested");
+        return Err(Failure::usage(error).with_hint("64MiB are enough for most stacks"));
+    }
+    let neighbours = match diagnosis.top.title.as_str() {
+        "ext4" => " (ext4 may also trim the free blocks around them)",
+        _ => "",
+    };
     let question = format!(
-        "write {size} to a file without a name in `{}`, delete and trim it?",
+        "write {size} to a file without a name in `{}`, delete it and trim its blocks{neighbours}?",
         directory.display()
     );
     if !args.yes && !confirmed(&question)? {
@@ -199,6 +208,9 @@ fn probe_failure(error: ProbeError) -> Failure {
     let hint = match &error {
         ProbeError::Interrupted => return Failure::interrupted(),
         ProbeError::NotPermitted { .. } => "run it as root; without `--probe` it needs no rights",
+        ProbeError::Overlay(_) => {
+            "name the overlay's upper directory: `findmnt -no OPTIONS` shows it"
+        }
         ProbeError::NoRoom { .. } => "name a smaller `--probe-size`, or free some space",
         ProbeError::Unallocated { .. } => "add `--trim-unallocated` if that is all right",
         _ => "without `--probe` nothing is written",

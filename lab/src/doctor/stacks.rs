@@ -117,6 +117,10 @@ fn verdict(stack: &StorageStack, stage: &str, found: &Value) -> Result<(), Strin
     let expected = EXPECTED.iter().find(|(name, _)| *name == stack.name);
     let layer = expected.and_then(|(_, layer)| *layer);
     let is_mended = stage == "after" && matches!(stack.fix, StackFix::Inside(_));
+    let health = found["drives_say"][0].as_str().unwrap_or_default();
+    if stack.name == "nvme" && !health.contains("no critical warning") {
+        return Err(format!("the drive says {health:?} of its health"));
+    }
     let is_right = match layer {
         _ if stack.name == "swap" => said == "cannot-tell" && kinds.first() == Some(&"swap"),
         Some(layer) if !is_mended => said == "does-not" && kinds == [layer],

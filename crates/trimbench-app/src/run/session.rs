@@ -193,9 +193,6 @@ impl Monitor for Watched<'_> {
         // Whatever it was that the step measured: it is kept, and marked.
         let changed = self.watch.as_ref().and_then(|watch| watch().err());
         let mut step = step.clone();
-        if let Some(heat) = &mut self.heat {
-            heat.mark(&mut step);
-        }
         if let Some(error) = &changed {
             let is_gone = error.is_gone();
             step.caveat(if is_gone { Caveat::TargetGone } else { Caveat::TargetChanged });
@@ -203,6 +200,12 @@ impl Monitor for Watched<'_> {
         }
         self.listener.keep(step).map_err(|failure| KeepFailed(failure.error.into()))?;
         changed.map_or(Ok(()), |error| Err(KeepFailed(Box::new(error))))
+    }
+
+    fn mark(&mut self, step: &mut Step) {
+        if let Some(heat) = &mut self.heat {
+            heat.mark(step);
+        }
     }
 
     fn own_pauses(&mut self) -> OwnPauses {
@@ -227,11 +230,10 @@ fn session_record(session: &ResolvedSession, target: &OpenTarget) -> SessionReco
     let (description, capabilities) = (&target.description, target.capabilities());
     let mut environment_before = target.environment.clone();
     environment_before.extend(target.drive_logs());
-    let settings = match description.caveats.contains(&Caveat::NotAPhysicalSsd) {
-        true => Vec::new(),
-        false => machine_settings::caveats(&environment_before),
-    };
-    let caveats = description.caveats.iter().chain(&settings);
+    let is_physical = !description.caveats.contains(&Caveat::NotAPhysicalSsd);
+    let settings = machine_settings::caveats(&environment_before);
+    let settings = settings.into_iter().filter(|_| is_physical);
+    let caveats = description.caveats.iter().copied().chain(settings);
     let caveats = caveats.map(|caveat| caveat.id().to_owned());
     let debug = (cfg!(debug_assertions) && capabilities.clock == Clock::Wall)
         .then(|| Caveat::DebugBuild.id().to_owned());

@@ -2,7 +2,7 @@
 //!
 //! A drive behind SATA, SAS or NVMe is seen as it is. A virtual disk, a volume of a RAID controller
 //! or of a storage server, and a drive behind a USB bridge are not: these accept discards and may
-//! do nothing with them, so what is behind them cannot be told from here.
+//! do nothing with them, so what becomes of a discard behind them is unknown here.
 //!
 //! Source: Documentation/ABI/testing/sysfs-class-scsi_disk of Linux.
 
@@ -17,6 +17,12 @@ use crate::traps;
 
 /// Where the settings of a virtual machine stand.
 const MACHINE_FILE: &str = "the virtual machine's definition";
+/// What to change there. The element also names the format of the image, which only the host
+/// knows: with another one the machine would read its disk as something else.
+const LIBVIRT_CHANGE: &str =
+    "add `discard='unmap'` to this disk's existing `<driver ...>` element, and leave the rest";
+/// The same for Xen, where the element is a text.
+const XEN_CHANGE: &str = "add `discard` to this disk's existing text in `disk = [ ... ]`";
 /// Bits of byte 5 of the provisioning page: UNMAP, WRITE SAME (16) and (10) with UNMAP.
 const LBPU: u8 = 0x80;
 const LBPWS: u8 = 0x60;
@@ -54,25 +60,21 @@ fn accepting(facts: &DriveFacts, device: &DeviceNode) -> Handling {
             "a drive behind a USB bridge: some bridges accept TRIM and do nothing with it",
             Vec::new(),
         ),
+        // Nobody but the cloud changes anything there.
+        _ if facts.is_in_cloud => {
+            hides("a disk of a cloud, which decides what becomes of a discard", Vec::new())
+        }
         Transport::VirtioBlk | Transport::VirtioScsi => hides(
             "a virtual disk: its hypervisor decides what becomes of a discard (QEMU drops it by \
              default)",
-            vec![
-                LineToType::in_file(
-                    "libvirt",
-                    MACHINE_FILE,
-                    "<driver name='qemu' type='raw' discard='unmap'/>",
-                )
-                .untested(),
-            ],
+            vec![libvirt_line()],
         ),
         Transport::Xen | Transport::HyperV | Transport::Vmware => {
             hides("a virtual disk: the hypervisor decides what becomes of a discard", Vec::new())
         }
-        Transport::Nvme if is_cloud(&facts.model) => hides(
-            "a disk of a cloud or of a hypervisor, which decides what becomes of a discard",
-            Vec::new(),
-        ),
+        Transport::Nvme if is_virtual(&facts.model) => {
+            hides("a disk of a hypervisor, which decides what becomes of a discard", Vec::new())
+        }
         Transport::RaidController(_) => {
             hides("a volume of a RAID controller, which decides what its drives get", Vec::new())
         }
@@ -122,22 +124,20 @@ fn refusing(facts: &DriveFacts, device: &DeviceNode) -> Handling {
             "its controller does not offer Dataset Management, which is TRIM's command of NVMe",
             Vec::new(),
         ),
+        _ if facts.is_in_cloud => drops(
+            "cloud-without-discards",
+            "the cloud offers no discards for this disk",
+            Vec::new(),
+        ),
         (Transport::VirtioBlk | Transport::VirtioScsi, _) => drops(
             "virtio-without-discards",
             "the hypervisor offers no discards for this disk",
-            vec![
-                LineToType::in_file(
-                    "libvirt",
-                    MACHINE_FILE,
-                    "<driver name='qemu' type='raw' discard='unmap'/>",
-                )
-                .untested(),
-            ],
+            vec![libvirt_line()],
         ),
         (Transport::Xen, _) => drops(
             "xen-without-discards",
             "the backend of this disk offers no discards (`feature-discard`)",
-            vec![LineToType::in_file("Xen", MACHINE_FILE, "disk = [ '...,discard' ]").untested()],
+            vec![LineToType::in_file("Xen", MACHINE_FILE, XEN_CHANGE).untested()],
         ),
         (Transport::RaidController(driver), _) => {
             let why = format!("the RAID controller (`{driver}`) offers no TRIM for its volumes");
@@ -193,9 +193,15 @@ fn provisioning_lines(facts: &DriveFacts, device: &DeviceNode) -> Vec<LineToType
     vec![line]
 }
 
-/// Whether a model is one that clouds and hypervisors show.
-fn is_cloud(model: &str) -> bool {
-    const MARKS: [&str; 8] =
-        ["Amazon", "Google", "nvme_card", "PersistentDisk", "MSFT", "QEMU", "VMware", "Virtual"];
+fn libvirt_line() -> LineToType {
+    LineToType::in_file("libvirt", MACHINE_FILE, LIBVIRT_CHANGE).untested().noting(
+        "on the host; leave `type` as it is: with the format of another image the virtual machine \
+         reads and writes its disk wrongly",
+    )
+}
+
+/// Whether a model is one that hypervisors show.
+fn is_virtual(model: &str) -> bool {
+    const MARKS: [&str; 3] = ["QEMU", "VMware", "Virtual"];
     MARKS.iter().any(|mark| model.contains(mark))
 }

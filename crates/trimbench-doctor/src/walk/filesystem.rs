@@ -31,6 +31,9 @@ const WITHOUT_DRIVE: [&str; 17] = [
     "pstore",
     "efivarfs",
 ];
+/// Filesystems that are written once, as an image, and never free a block. UDF is one where it is
+/// mounted read-only.
+const NEVER_FREES: [&str; 5] = ["squashfs", "erofs", "iso9660", "cramfs", "romfs"];
 /// Filesystems of a server.
 const OF_SERVER: [&str; 10] =
     ["nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "9p", "afs", "lustre", "virtiofs"];
@@ -47,6 +50,11 @@ pub(super) fn layer(walk: &Walk<'_>, mount: &Mount, depth: usize) -> Layer {
     }
     if WITHOUT_DRIVE.contains(&kind) {
         return of_kind(LayerKind::Filesystem, Handling::HasNoDrive);
+    }
+    if NEVER_FREES.contains(&kind) || kind == "udf" && walk.system.mounts.is_read_only(mount) {
+        let layer = of_kind(LayerKind::Filesystem, Handling::HasNoDrive);
+        let why = format!("it is a read-only {kind}, which never frees blocks");
+        return Layer { nothing_to_trim: Some(why), ..layer };
     }
     if OF_SERVER.contains(&kind) {
         let why = format!("its files are on a server (`{}`): ask there", to_text(&mount.source));
@@ -111,6 +119,14 @@ fn overlay(walk: &Walk<'_>, mount: &Mount, depth: usize) -> Layer {
         return titled(Handling::Unknown { why }, Vec::new());
     };
     let upper = PathBuf::from(trimbench_claim::mounts::unescape(upper));
+    if upper.is_relative() {
+        let why = format!(
+            "it was mounted with a relative upper directory (`{}`), and the kernel does not show \
+             relative to what: ask about that directory itself",
+            upper.display()
+        );
+        return titled(Handling::Unknown { why }, Vec::new());
+    }
     // From within a container the host's directories are not visible.
     let is_visible = walk.system.tree.exists(&upper);
     let lower = walk.system.mounts.of_path(&upper);
@@ -160,9 +176,11 @@ pub(crate) fn swap_layers(walk: &Walk<'_>) -> Vec<Layer> {
             Some(device) => walk.of_device(&device),
             None => walk.of_mount(walk.system.mounts.of_path(Path::new(&path))?),
         };
-        let handling = sending::of_swap(walk, &path.to_string_lossy());
         let name = path.to_string_lossy().into_owned();
-        Some(Layer { below: vec![below], ..bare(LayerKind::Swap, &name, handling) })
+        let entry = walk.system.senders.fstab.of_swap(walk.system.tree, &name);
+        let traps = entry.and_then(|entry| traps::of_swap(&name, entry)).into_iter().collect();
+        let layer = bare(LayerKind::Swap, &name, sending::of_swap(entry));
+        Some(Layer { below: vec![below], traps, ..layer })
     };
     paths.filter_map(of_path).collect()
 }

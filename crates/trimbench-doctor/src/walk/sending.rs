@@ -4,16 +4,27 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use trimbench_claim::mounts::Mount;
-use trimbench_results::advice::{Action, Place, lines_to_type};
+use trimbench_core::text::shell_path;
+use trimbench_results::advice::{Action, LineToType, Place, lines_to_type};
 
 use super::Walk;
-use crate::layer::{Handling, Layer};
+use crate::fstab::FstabEntry;
+use crate::layer::{Handling, Layer, LayerKind};
 use crate::mount_table::MountTable;
-use crate::senders::{SystemSenders, TimerState, UNITS, mount_facts, online};
+use crate::senders::{SystemSenders, TimerState, UNITS, online, trims_read_only};
+
+/// Filesystems to which Linux writes, and of which it neither discards nor trims anything: their
+/// sources have neither a `discard` option nor FITRIM.
+const WITHOUT_TRIM: [&str; 10] =
+    ["hfs", "hfsplus", "ufs", "minix", "affs", "reiserfs", "udf", "omfs", "bfs", "adfs"];
 
 /// Who sends discards from this mount, or that nobody does.
 pub(super) fn handling(walk: &Walk<'_>, mount: &Mount, below: &[Layer]) -> Handling {
     let senders = walk.system.senders;
+    if WITHOUT_TRIM.contains(&mount.filesystem.as_str()) {
+        let why = format!("Linux has no TRIM for {}", mount.filesystem);
+        return Handling::Drops { cause: "filesystem-without-trim", why, lines: Vec::new() };
+    }
     let mut by = Vec::new();
     if let Some(option) = online(mount) {
         by.push(format!("mount option `{option}`"));
@@ -25,12 +36,17 @@ pub(super) fn handling(walk: &Walk<'_>, mount: &Mount, below: &[Layer]) -> Handl
     if !by.is_empty() {
         return Handling::Sends { by };
     }
-    // Somebody has, by hand or by a program of his own.
-    let sent: u64 = below.iter().filter_map(|layer| layer.discarded).map(|it| it.bytes).sum();
     if senders.is_container {
         let why = "this is a container, and its host may run `fstrim`: ask on the host";
         return Handling::Unknown { why: why.to_owned() };
     }
+    if walk.system.mounts.is_read_only(mount) {
+        return read_only(mount);
+    }
+    // Somebody has, by hand or by a program of his own. A loop device keeps its counters when it
+    // gets another file, so that they prove nothing of this one.
+    let own = below.iter().filter(|layer| layer.kind != LayerKind::Loop);
+    let sent: u64 = own.filter_map(|layer| layer.discarded).map(|it| it.bytes).sum();
     let why = format!(
         "it is mounted without `discard`, and {}{}",
         timer_words(senders, walk.system.mounts, mount),
@@ -41,13 +57,28 @@ pub(super) fn handling(walk: &Walk<'_>, mount: &Mount, below: &[Layer]) -> Handl
             ""
         }
     );
-    let place = Place::of_mount(&mount_facts(walk.system.tree, walk.system.senders, mount));
     // Without systemd there is no timer to switch on.
     let action = match senders.timer {
         TimerState::On | TimerState::Off | TimerState::Masked => Action::WeeklyFstrim,
         TimerState::WithoutSystemd | TimerState::Missing => Action::MountWithDiscard,
     };
-    Handling::Drops { cause: "nobody-sends", why, lines: lines_to_type(&action, &place) }
+    let lines = senders.lines(walk.system.tree, walk.system.mounts, mount, &action);
+    Handling::Drops { cause: "nobody-sends", why, lines }
+}
+
+/// A filesystem that frees nothing while it is mounted: neither the option nor the timer would send
+/// anything.
+fn read_only(mount: &Mount) -> Handling {
+    let by_hand =
+        LineToType::command("all", format!("fstrim --verbose {}", shell_path(&mount.mount_point)))
+            .untested()
+            .noting("once is enough: nothing more is freed until it is mounted for writing");
+    Handling::Drops {
+        cause: "nobody-sends",
+        why: "it is mounted read-only, so nothing is freed there, and `fstrim.timer` leaves it out"
+            .to_owned(),
+        lines: if trims_read_only(mount) == Some(true) { vec![by_hand] } else { Vec::new() },
+    }
 }
 
 /// The same of a pool of ZFS.
@@ -90,17 +121,17 @@ pub(super) fn of_pool(
     }
 }
 
-/// Who sends discards from a swap area.
-pub(super) fn of_swap(walk: &Walk<'_>, area: &str) -> Handling {
-    let line = walk.system.senders.fstab.iter().find(|line| line[2] == "swap" && line[0] == area);
-    let asks = line.is_some_and(|line| {
-        line[3].split(',').any(|it| it == "discard" || it.starts_with("discard="))
-    });
-    if asks {
-        return Handling::Sends { by: vec!["option `discard` of `/etc/fstab`".to_owned()] };
+/// Who sends discards from a swap area, by its line of fstab.
+pub(super) fn of_swap(entry: Option<&FstabEntry>) -> Handling {
+    let mut options = entry.into_iter().flat_map(FstabEntry::options);
+    let asks = options.find(|it| *it == "discard" || it.starts_with("discard="));
+    if let Some(option) = asks {
+        return Handling::Sends { by: vec![format!("option `{option}` of `/etc/fstab`")] };
     }
     Handling::Unknown {
-        why: "whether this swap area was switched on with `--discard`, the kernel does not show"
+        why: "neither sysfs nor `/proc/swaps` shows whether this swap area was switched on with \
+              `--discard`; the kernel log does (`dmesg | grep 'swap on'`: a `D` in the last word \
+              of its line)"
             .to_owned(),
     }
 }

@@ -5,6 +5,7 @@ use super::analysis::{WatchFindings, WatchReason, WatchVerdict};
 use super::latencies::WatchLatencies;
 use super::observation::{WatchSource, WatchedThread};
 use super::stalls::WatchedStall;
+use crate::size::{size, three_digits};
 
 /// Stalls and names that are shown.
 const STALLS: usize = 3;
@@ -22,7 +23,13 @@ impl WatchReport {
         if it.stalls_count > 0 {
             let threshold = time(it.stall_threshold_ns);
             let count = it.stalls_count;
-            lines.push(format!("stalls: {count} of more than {threshold}; the longest {shown}:"));
+            let single = it.evidence.map_or(0, |evidence| evidence.stalls_count_independent);
+            let single = (single > count).then(|| format!(", {single} single stalls in them"));
+            lines.push(format!(
+                "stalls: {count} periods with requests of more than {threshold}{}; the longest \
+                 {shown}:",
+                single.unwrap_or_default()
+            ));
             lines.extend(it.stalls.iter().take(STALLS).map(stall));
         }
         lines.push(self.conclusion.clone());
@@ -40,7 +47,9 @@ impl WatchReport {
             lost => format!("; at least {lost} events were lost"),
         };
         let ended = if self.interrupted { " (interrupted)" } else { "" };
-        format!("watched {disks} for {span}{ended}: {seen}{lost}")
+        let file = self.disks.iter().find(|disk| disk.starts_with("loop"));
+        let file = file.map(|disk| format!("; the disk below {disk}'s file was not watched"));
+        format!("watched {disks} for {span}{ended}: {seen}{lost}{}", file.unwrap_or_default())
     }
 }
 
@@ -66,8 +75,8 @@ fn because(it: &WatchFindings) -> String {
         WatchReason::NoDiscardInStalls => "no discard was seen in these stalls".to_owned(),
         WatchReason::NoMoreThanByChance => match &it.evidence {
             Some(evidence) => format!(
-                "{} of {} stalls began under discards, no more than by chance; at most {} are \
-                 TRIM's",
+                "{} of {} single stalls began under discards, no more than by chance; at most {} \
+                 are TRIM's",
                 evidence.stalls_count_exposed,
                 evidence.stalls_count_independent,
                 percent(evidence.trim_share_ratio_high),
@@ -76,7 +85,8 @@ fn because(it: &WatchFindings) -> String {
         },
         WatchReason::DeviceSlow => {
             format!(
-                "the device itself is slow: half of its requests take {median} without discards"
+                "half of the requests take {median} without discards: the disk is slow, or has \
+                 more to do than it can"
             )
         }
         WatchReason::AboveDevice => above(it),
@@ -221,26 +231,6 @@ fn time(nanos: u64) -> String {
         _ => (value / 1e9, "s"),
     };
     format!("{} {unit}", three_digits(value))
-}
-
-fn size(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{} {}", three_digits(value), units[unit])
-}
-
-fn three_digits(value: f64) -> String {
-    let text = match value {
-        ..10.0 => format!("{value:.2}"),
-        ..100.0 => format!("{value:.1}"),
-        _ => return format!("{value:.0}"),
-    };
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod advised;
+mod senders;
 mod stacks;
 mod trapped;
 mod tree_file;

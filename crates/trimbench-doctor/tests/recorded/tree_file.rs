@@ -27,6 +27,16 @@ impl RecordedTree {
         self
     }
 
+    /// With these mounts instead of its own.
+    pub(crate) fn with_mounts(self, lines: &str) -> Self {
+        self.without("/proc/self/mountinfo").with(&format!("/proc/self/mountinfo: {lines}"))
+    }
+
+    /// With this fstab instead of its own.
+    pub(crate) fn with_fstab(self, lines: &str) -> Self {
+        self.without("/etc/fstab").with(&format!("/etc/fstab: {lines}"))
+    }
+
     /// Without a file or a folder.
     pub(crate) fn without(self, path: &str) -> Self {
         let path = self.place(path);

@@ -62,6 +62,11 @@ pub trait Monitor {
     fn own_pauses(&mut self) -> OwnPauses {
         OwnPauses::default()
     }
+
+    /// Adds to a step what the target's drives say of themselves at its end, before it is kept.
+    fn mark(&mut self, step: &mut Step) {
+        let _ = step;
+    }
 }
 
 /// The record of a step could not be kept, or there is no sense in another one.
@@ -174,6 +179,7 @@ impl<'a> MethodSession<'a> {
         if self.measures_time {
             own_pauses::mark(&mut step, pauses);
         }
+        self.monitor.mark(&mut step);
         self.monitor.keep(&step)?;
         self.done += usize::from(self.plan.contains_key(&step.id));
         self.steps.push(step);

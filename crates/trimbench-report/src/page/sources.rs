@@ -170,8 +170,8 @@ fn method(sessions: &[&LabelledSession<'_>], id: &str) -> Markup {
                 }
             }))
             @for session in sessions {
-                (machine(&format!("Machine before: {}", session.label), &session.environment_before))
-                (machine(&format!("Machine after: {}", session.label), &session.environment_after))
+                (machine(("before", &session.label), &session.environment_before))
+                (machine(("after", &session.label), &session.environment_after))
                 (drives(session))
             }
         }
@@ -208,10 +208,10 @@ fn left_out(sources: &[PageSource]) -> Markup {
 }
 
 /// The machine's settings; what its drives counted has a table of its own.
-fn machine(title: &str, environment: &BTreeMap<String, String>) -> Markup {
+fn machine((when, label): (&str, &str), environment: &BTreeMap<String, String>) -> Markup {
     let mut settings = environment.clone();
     settings.retain(|key, _| !drive_counts::is_log(key));
-    pairs(title, &settings)
+    pairs(&format!("Machine {when}: {label}"), &settings)
 }
 
 /// What the drives counted during a session.

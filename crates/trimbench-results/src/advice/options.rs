@@ -82,7 +82,10 @@ fn is_plain(text: &str) -> bool {
 
 /// Whether an option asks for discards.
 pub(super) fn is_on(option: &str) -> bool {
-    matches!(option, "discard" | "discard=sync" | "discard=async")
+    let mode = option.strip_prefix("discard=");
+    // JFS: the least number of blocks.
+    let is_least = mode.is_some_and(|it| it.parse::<u32>().is_ok());
+    is_least || matches!(option, "discard" | "discard=sync" | "discard=async")
 }
 
 /// The options that fstab should have for this setting; `None` if it has them, or if nothing needs
@@ -149,6 +152,9 @@ fn unlisted(place: &Place) -> Vec<String> {
         if !is_default(place.filesystem(), option) && !kept.contains(option) {
             kept.push(option.clone());
         }
+    }
+    if let Some(options) = place.loop_options() {
+        kept.insert(0, options.to_owned());
     }
     if !kept.iter().any(|it| !is_on(it) && it != "nodiscard") {
         kept.insert(0, "defaults".to_owned());

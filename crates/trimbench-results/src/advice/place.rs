@@ -25,11 +25,24 @@ pub const SERIAL: &str = "SERIAL-NUMBER";
 pub const DISK: &str = "DISK";
 /// The same: the type of a filesystem that the record does not name.
 const TYPE: &str = "FILESYSTEM-TYPE";
+/// The same: the file that a filesystem is in.
+const IMAGE: &str = "/IMAGE-FILE";
 /// The same: the pool.
 pub const POOL: &str = "POOL";
 /// All of them, with those of which no record knows anything.
-pub const PLACEHOLDERS: [&str; 10] =
-    [UUID, MOUNTPOINT, TYPE, OPTIONS, SERIAL, DISK, POOL, "NAME", "SWAP-UUID", "/dev/PARTITION"];
+pub const PLACEHOLDERS: [&str; 11] = [
+    UUID,
+    MOUNTPOINT,
+    TYPE,
+    OPTIONS,
+    SERIAL,
+    DISK,
+    IMAGE,
+    POOL,
+    "NAME",
+    "SWAP-UUID",
+    "/dev/PARTITION",
+];
 
 /// Filesystems that take TRIM each in a way of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +70,22 @@ pub struct Place {
     kind: String,
     uuid: Option<String>,
     mount_point: Option<String>,
+    loop_image: Option<LoopImage>,
     /// As the kernel shows them; `None` where they are unknown, or not plain text.
     pub(super) options: Option<Vec<String>>,
     pub(super) fstab: Fstab,
     pool: Option<String>,
     disk: Option<String>,
     serial: Option<String>,
+}
+
+/// A file that a loop device makes a disk of. Once it is unmounted its UUID cannot be found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LoopImage {
+    /// `None` where the path needs quotes.
+    file: Option<String>,
+    /// Those by which `mount` makes the loop device.
+    options: String,
 }
 
 /// What was measured, which says how much of a place there can be.
@@ -155,6 +178,7 @@ impl Place {
             kind: String::new(),
             uuid: None,
             mount_point: None,
+            loop_image: None,
             options: None,
             fstab: Fstab::Unknown,
             pool: None,
@@ -191,8 +215,13 @@ impl Place {
                 !options.iter().flatten().any(|it| *it == of_root)
             });
             let point = fact("mount-point").filter(|it| is_typed_as_it_is(it) && !part_of_it);
+            let loop_image = fact("loop-options").filter(|it| is_loop(it)).map(|it| LoopImage {
+                file: fact("loop-file").filter(|it| is_typed_as_it_is(it)).map(str::to_owned),
+                options: it.to_owned(),
+            });
             return Self {
                 kind: kind.to_owned(),
+                loop_image,
                 uuid: fact("filesystem-uuid").filter(|it| is_uuid(it)).map(str::to_owned),
                 mount_point: point.map(str::to_owned),
                 options,
@@ -234,6 +263,11 @@ impl Place {
         self.serial.as_deref().unwrap_or(SERIAL)
     }
 
+    /// The options by which `mount` makes a loop device of its file; `None` if it is in none.
+    pub(super) fn loop_options(&self) -> Option<&str> {
+        self.loop_image.as_ref().map(|image| image.options.as_str())
+    }
+
     /// Whether it discards online today; `None` where the record does not say.
     pub(super) fn is_on(&self) -> Option<bool> {
         let options =
@@ -248,6 +282,10 @@ impl Place {
         let point = self.mount_point();
         if let Fstab::Line(FstabLine { spec, kind, rest, .. }) = fstab {
             return Some(format!("{spec} {point} {kind} {options} {rest}"));
+        }
+        if let Some(LoopImage { file, .. }) = &self.loop_image {
+            let file = file.as_deref().unwrap_or(IMAGE);
+            return Some(format!("{file} {point} {kind} {options} 0 0"));
         }
         let uuid = self.uuid.as_deref().unwrap_or(UUID);
         let pass = match self.filesystem {
@@ -333,6 +371,16 @@ fn is_typed_as_it_is(path: &str) -> bool {
 fn is_plain(text: &str) -> bool {
     let is_letter = |it: char| it.is_ascii_alphanumeric() || "_-.".contains(it);
     !text.is_empty() && !text.starts_with(['-', '.']) && text.chars().all(is_letter)
+}
+
+/// `loop` with what says which part of a file it is of.
+fn is_loop(text: &str) -> bool {
+    let mut parts = text.split(',');
+    let is_part = |it: &str| {
+        let number = it.strip_prefix("offset=").or(it.strip_prefix("sizelimit="));
+        number.is_some_and(|it| it.parse::<u64>().is_ok())
+    };
+    parts.next() == Some("loop") && parts.all(is_part)
 }
 
 fn is_uuid(text: &str) -> bool {

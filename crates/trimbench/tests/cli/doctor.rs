@@ -101,6 +101,54 @@ fn a_live_test_asks_first_and_refuses_what_has_no_room() {
 }
 
 #[test]
+fn a_look_writes_nothing_to_the_disk() {
+    let name = "a_look_writes_nothing_to_the_disk";
+    if !requires(name, &[Root, Loop, Program("mkfs.ext4"), Filesystem("ext4")]) {
+        return;
+    }
+    let made = LoopFilesystem::new("ext4", 256, "discard");
+    let stat = format!("/sys/block/{}/stat", made.device_name());
+    // Sectors written, and discards. The flushes are those of this test.
+    let counts = || {
+        tests::run("sync", &["-f", made.path().to_str().unwrap()]);
+        let text = std::fs::read_to_string(&stat).unwrap();
+        let fields: Vec<u64> = text.split_whitespace().map(|it| it.parse().unwrap()).collect();
+        [fields[6], fields[11]]
+    };
+    let before = counts();
+    let path = made.path().to_str().unwrap();
+    for arguments in [&[path, "--full"][..], &[path, "--json"]] {
+        let output = doctor(arguments);
+        assert!(stderr(&output).is_empty() && !stdout(&output).is_empty(), "{output:?}");
+    }
+    assert_eq!(counts(), before);
+}
+
+#[test]
+fn an_overlay_is_not_tested_but_its_upper_directory() {
+    let name = "an_overlay_is_not_tested_but_its_upper_directory";
+    if !requires(
+        name,
+        &[Root, Loop, Program("mkfs.ext4"), Filesystem("ext4"), Filesystem("overlay")],
+    ) {
+        return;
+    }
+    let made = LoopFilesystem::new("ext4", 256, "nodiscard");
+    let folder = |name: &str| {
+        let path = made.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let [lower, upper, work, merged] = ["lower", "upper", "work", "merged"].map(folder);
+    let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    tests::run("mount", &["-t", "overlay", "overlay", "-o", &options, &merged]);
+    let tested = doctor(&["--probe", "--yes", &merged]);
+    tests::run("umount", &[&merged]);
+    assert_eq!(code(&tested), Some(3), "{}", stdout(&tested));
+    assert!(stderr(&tested).contains("is an overlay"), "{}", stderr(&tested));
+}
+
+#[test]
 fn without_root_the_verdict_is_the_same() {
     let name = "without_root_the_verdict_is_the_same";
     let needs = [Root, Loop, Program("mkfs.ext4"), Program("setpriv"), Filesystem("ext4")];
@@ -114,9 +162,15 @@ fn without_root_the_verdict_is_the_same() {
     tests::run("chmod", &["755", folder.path().to_str().unwrap(), made.path().to_str().unwrap()]);
     let copy = folder.path().join("trimbench");
     std::fs::copy(env!("CARGO_BIN_EXE_trimbench"), &copy).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&copy);
-    let output = command.args(["doctor", "--json"]).arg(made.path()).output().unwrap();
+    let as_nobody = |arguments: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&copy);
+        command.arg("doctor").args(arguments).arg(made.path()).output().unwrap()
+    };
+    let tested = as_nobody(&["--probe", "--yes"]);
+    assert_eq!(code(&tested), Some(3), "{}", stderr(&tested));
+    assert!(stderr(&tested).contains("needs root"), "{}", stderr(&tested));
+    let output = as_nobody(&["--json"]);
     let all: Value =
         serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     assert_eq!(all["places"][0]["reach"], root["reach"]);

@@ -136,7 +136,7 @@ fn a_slow_disk_without_discards_is_not_trim() {
     let found = check(&seen(served(slow, &[])), WatchVerdict::NotTrim, WatchReason::DeviceSlow);
     let said = conclusion(&found, WatchSource::Tracepoints);
     assert!(
-        said.starts_with("not TRIM: the device itself is slow: half of its requests"),
+        said.starts_with("not TRIM: half of the requests take 20 ms without discards"),
         "{said}"
     );
 }
