@@ -1,6 +1,7 @@
 //! Loop devices over images of our own, filesystems on them, and other mounts; removed when
 //! dropped, whatever happens.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -14,6 +15,16 @@ use crate::run;
 /// How often unmounting is tried: what ended a moment ago may hold it a while longer.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(250);
+
+/// Attaches an image to a free loop device, one test at a time: another that asks at the same time
+/// is given the same device, opens it, and finds it taken. Meanwhile the device seems to be in use.
+pub(crate) fn attach(image: &str) -> String {
+    let path = std::env::temp_dir().join("trimbench-tests-loops.lock");
+    let lock = File::options().create(true).append(true).open(path);
+    let lock = lock.expect("temporary files can be made");
+    lock.lock().expect("a file can be locked");
+    run("losetup", &["--find", "--show", image]).trim().to_owned()
+}
 
 /// A filesystem on a loop device. Unmounted and detached when dropped.
 #[derive(Debug)]
@@ -41,7 +52,7 @@ impl LoopFilesystem {
     pub fn within(parent: &Path, filesystem: &str, mebibytes: u64, options: &str) -> Self {
         let folder = tempfile::tempdir_in(parent).expect("the folder is writable");
         let image = folder.path().join("image");
-        let file = std::fs::File::create(&image).expect("the folder is ours");
+        let file = File::create(&image).expect("the folder is ours");
         file.set_len(mebibytes << 20).expect("sparse files take no room");
         let mut new = Self::on(&image, filesystem, options);
         new.folder = Some(folder);
@@ -94,7 +105,7 @@ impl LoopFilesystem {
     fn attached(image: &Path) -> Self {
         let image = image.to_str().expect("temporary names are ASCII");
         let mount_point = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
-        let device = run("losetup", &["--find", "--show", image]).trim().to_owned();
+        let device = attach(image);
         // From here on `drop` cleans up, also when a later step panics.
         Self { device, mount_point, folder: None }
     }
@@ -184,7 +195,7 @@ impl LoopDevice {
     /// # Panics
     /// If that fails: [`requires`](crate::requires) said that it works.
     pub fn over(image: &Path, mebibytes: u64) -> Self {
-        let file = std::fs::File::create_new(image).expect("the folder is ours");
+        let file = File::create_new(image).expect("the folder is ours");
         file.set_len(mebibytes << 20).expect("sparse files take no room");
         Self::on(image)
     }
@@ -195,7 +206,7 @@ impl LoopDevice {
     /// If that fails: [`requires`](crate::requires) said that it works.
     pub fn on(image: &Path) -> Self {
         let text = image.to_str().expect("temporary names are ASCII");
-        let node = run("losetup", &["--find", "--show", text]).trim().to_owned();
+        let node = attach(text);
         Self { node, image: image.to_owned(), folder: None }
     }
 

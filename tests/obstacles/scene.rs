@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use crate::loops::attach;
 use crate::run;
 use crate::superblocks::Superblock;
 
@@ -112,7 +113,7 @@ impl Scene {
 
     /// Attaches an image to a free loop device.
     pub fn attach(&mut self, image: &Path) -> PathBuf {
-        let device = run("losetup", &["--find", "--show", text(image)]).trim().to_owned();
+        let device = attach(text(image));
         let (detached, folder) = (device.clone(), self.folder());
         let image = image.to_owned();
         self.later(move || {
