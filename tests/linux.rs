@@ -336,6 +336,7 @@ fn the_snapshot_describes_a_loop_device() {
     assert_eq!(value("filesystem-uuid"), uuid.trim());
     assert_eq!(value("disk-name"), filesystem.device_name());
     assert_eq!(value("mount-root"), "", "all of it is mounted: {found:?}");
+    assert_eq!((value("loop-options"), value("loop-file")), ("loop", value("loop-backing-file")));
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::errno::errno_of;
 use crate::ioctl::{disk_sequence, is_open_elsewhere, is_read_only, lock_whole, loop_status};
 use crate::mounts::mount_of;
 use crate::opening;
-use crate::sysfs::numbers_of;
+use crate::sysfs::{SECTOR, numbers_of};
 
 mod areas;
 mod denial;
@@ -43,7 +43,7 @@ pub(crate) use uses::Use;
 pub(crate) use witness::{Offence, Witness};
 
 use denial::Denial;
-use inspection::{Device, Image, SECTOR, Subject};
+use inspection::{Device, Image, Subject};
 use refusal::{ReadOnly, Refusal};
 use signatures::{ProbeError, Signature, probe, probe_partitions};
 

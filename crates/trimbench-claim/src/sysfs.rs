@@ -13,6 +13,9 @@ use trimbench_core::text::to_text;
 
 use crate::mounts::Mount;
 
+/// sysfs counts sizes in sectors of this many bytes, whatever the device's blocks.
+pub(crate) const SECTOR: u64 = 512;
+
 /// A block device that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {

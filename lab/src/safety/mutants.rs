@@ -2,8 +2,9 @@
 //!
 //! `cargo-mutants` makes and builds them, in a clone of the commit that is checked out. Each meets
 //! the unit tests of its crate first, which take seconds; what they miss meets the tests that run
-//! the program. They come in shards. What a shard came to stays in `target/mutants`, so that a full
-//! run that takes longer than an entry may goes on where it was: run the same command again.
+//! the program. They come in shards. What a shard came to stays in `target/mutants` for as long as
+//! the mutated code is the same, so that a full run that takes longer than an entry may, or than the
+//! machine is free, goes on where it was: run the same command again.
 //!
 //! What runs here are programs whose guards are broken, as root: only on a machine whose disks may
 //! be lost, and alone, since the tests share loop devices and tracefs with everybody.
@@ -20,6 +21,7 @@ use xtask::{Repository, process};
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
+use crate::results::sources_hash;
 
 /// The measurement.
 pub(crate) const ENTRY: Entry = Entry {
@@ -93,7 +95,7 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
         lab,
         tool: install(lab)?,
         clone: clone(lab, &state.commit, &folder)?,
-        results: folder.join(&state.commit),
+        results: folder.join(sources_hash(lab.repository(), &super::SUBJECT, &ENTRY)?),
     };
     let (shards, count) = lab.form(SHARDS[0], SHARDS[1]);
     let mut all = Outcomes::default();

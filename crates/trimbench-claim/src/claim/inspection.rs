@@ -18,14 +18,11 @@ use super::uses::{self, Use, Uses};
 use crate::inspect::{device_facts, direct_io_alignment, environment, is_physical, kind_of};
 use crate::inspect::{machine, model_of};
 use crate::mounts::{Mount, mount_of};
-use crate::sysfs::{BlockDevice, devices_of};
+use crate::sysfs::{BlockDevice, SECTOR, devices_of};
 
 #[cfg(test)]
 mod tests;
 mod tree;
-
-/// sysfs counts sizes in sectors of this many bytes, whatever the device's blocks.
-pub(super) const SECTOR: u64 = 512;
 
 /// What a target is, what it stands on, and what uses it, at one moment.
 ///

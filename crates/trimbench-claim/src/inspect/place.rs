@@ -12,7 +12,7 @@ use trimbench_core::text::to_text;
 
 use crate::ioctl;
 use crate::mounts::{Mount, read_table, unescape};
-use crate::sysfs::{BlockDevice, btrfs_folder};
+use crate::sysfs::{BlockDevice, SECTOR, btrfs_folder, devices_of};
 
 #[cfg(test)]
 mod tests;
@@ -27,9 +27,33 @@ pub(super) fn facts(path: &Path, mount: &Mount, found: &mut BTreeMap<String, Str
     // One without any line says nothing: `fstrim.timer` then takes what is mounted.
     let fstab = read_table(Path::new("/etc/fstab")).ok().filter(|text| lines(text).count() > 0);
     let line = fstab.map(|text| line_of(&text, mount).unwrap_or_else(|| NO_LINE.to_owned()));
-    let facts =
-        [("mount-root", root), ("filesystem-uuid", uuid_of(path, mount)), ("fstab-line", line)];
+    let (file, options) = loop_image(mount).unzip();
+    let facts = [
+        ("mount-root", root),
+        ("filesystem-uuid", uuid_of(path, mount)),
+        ("fstab-line", line),
+        ("loop-file", file),
+        ("loop-options", options),
+    ];
     found.extend(facts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?))));
+}
+
+/// The file that a filesystem is in, and the options by which `mount` makes a loop device of it:
+/// once it is unmounted, its UUID leads nowhere.
+fn loop_image(mount: &Mount) -> Option<(String, String)> {
+    let devices = devices_of(mount);
+    let [device] = devices.as_slice() else { return None };
+    let file = device.attribute("loop/backing_file")?;
+    let sectors = |name| device.own_number(name).unwrap_or(0) * SECTOR;
+    let offset = device.number("loop/offset").unwrap_or(0) + sectors("start");
+    let mut options = "loop".to_owned();
+    if offset > 0 {
+        write!(options, ",offset={offset}").expect("a string takes everything");
+    }
+    if device.is_partition() {
+        write!(options, ",sizelimit={}", sectors("size")).expect("a string takes everything");
+    }
+    Some((file, options))
 }
 
 /// The lines of a fstab, each as its fields.
