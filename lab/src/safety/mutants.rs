@@ -3,8 +3,8 @@
 //! `cargo-mutants` makes and builds them, in a clone of the commit that is checked out. Each meets
 //! the unit tests of its crate first, which take seconds; what they miss meets the tests that run
 //! the program. They come in shards. What a shard came to stays in `target/mutants` for as long as
-//! the mutated code is the same, so that a full run that takes longer than an entry may, or than the
-//! machine is free, goes on where it was: run the same command again.
+//! the mutated code is the same, so that a full run that takes longer than an entry may, or than
+//! the machine is free, goes on where it was: run the same command again.
 //!
 //! What runs here are programs whose guards are broken, as root: only on a machine whose disks may
 //! be lost, and alone, since the tests share loop devices and tracefs with everybody.
