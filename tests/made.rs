@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 use tests::Need::{self, Filesystem, Loop, Program, Root};
+use tests::machine::apart_from_mounts;
 use tests::{LoopDevice, requires, run, scratch};
 use trimbench_claim::mounts::mount_of;
 use trimbench_claim::{Consent, Inspection};
@@ -24,8 +25,8 @@ const EXT4: [Need; 4] = [Root, Loop, Program("mkfs.ext4"), Filesystem("ext4")];
 const APART: [Need; 5] = [Root, Loop, Program("mkfs.ext4"), Filesystem("ext4"), Program("unshare")];
 
 /// What a test holds that may run: a loop device that is free is so for all, and whoever asks for
-/// it keeps mkfs from it for a moment. (nextest runs these tests one after the other. Some start
-/// themselves again, so that a lock of the machine would wait for itself.)
+/// it keeps mkfs from it for a moment. (Some tests start themselves again, so that a lock of the
+/// machine would wait for itself.)
 fn alone(test: &str, needs: &[Need]) -> Option<MutexGuard<'static, ()>> {
     static MACHINE: Mutex<()> = Mutex::new(());
     requires(test, needs).then(|| MACHINE.lock().unwrap_or_else(PoisonError::into_inner))
@@ -45,9 +46,8 @@ fn apart(test: &str) -> Option<MutexGuard<'static, ()>> {
     if !requires(test, &APART) {
         return None;
     }
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "--propagation", "private"]).arg(own_program());
-    command.args(["--exact", test, "--nocapture"]).env(ROLE, "yes");
+    let mut command = apart_from_mounts();
+    command.arg(own_program()).args(["--exact", test, "--nocapture"]).env(ROLE, "yes");
     let output = command.output().expect("util-linux is installed");
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stdout));

@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use super::scene::{Scene, fill, make_ext4, partition, quietly, root_device, text};
+use crate::machine::APART_FROM_MOUNTS;
 use crate::run;
 
 /// Linux's, which the standard library does not name.
@@ -30,7 +31,7 @@ pub(super) fn mounted_elsewhere(scene: &mut Scene) {
     let point = scene.folder().join("mount");
     fs::create_dir(&point).expect("the folder is ours");
     let script = format!("mount -o ro \"$1\" {}", text(&point));
-    let end = scene.shell(&["unshare", "--mount"], &script, &device);
+    let end = scene.shell(&APART_FROM_MOUNTS, &script, &device);
     scene.lifted(|_| end());
 }
 

@@ -106,8 +106,18 @@ fn commands(nextest: &Path) -> Vec<Vec<String>> {
     let run = words("nextest run --workspace --no-fail-fast --success-output immediate");
     let threads = 3 * std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = format!("--test-threads={threads}");
-    let run = [vec![nextest.display().to_string()], run, vec![threads]].concat();
+    let nextest = vec![nextest.display().to_string()];
+    let run = [shared_mounts(), nextest, run, vec![threads]].concat();
     vec![run, words("cargo test --workspace --doc --no-fail-fast -- --show-output")]
+}
+
+/// What runs the tests in a mount namespace whose mounts are shared. A test (or a guest's sandbox)
+/// that makes a namespace of its own copies all mounts of all tests; a copy follows what is
+/// unmounted only if the original is shared, and else keeps the filesystem in use.
+fn shared_mounts() -> Vec<String> {
+    let is_able = rustix::process::geteuid().is_root() && Path::new("/usr/bin/unshare").exists();
+    let line = ["unshare", "--mount", "--propagation", "shared", "--"];
+    line.into_iter().filter(|_| is_able).map(str::to_owned).collect()
 }
 
 fn report(summary: &SkipSummary, span: Duration) {

@@ -257,6 +257,7 @@ fn mount_facts(tree: &SystemTree, fstab: &FstabTable, mount: &Mount) -> BTreeMap
 }
 
 /// The file that a filesystem is in, and the options by which `mount` makes a loop device of it.
+/// Only of a device that goes with the mount (`autoclear`): then its UUID leads nowhere.
 fn loop_image(tree: &SystemTree, mount: &Mount) -> Option<(String, String)> {
     let devices = devices_of(tree, mount);
     let [device] = devices.as_slice() else { return None };
@@ -264,6 +265,9 @@ fn loop_image(tree: &SystemTree, mount: &Mount) -> Option<(String, String)> {
         return None;
     }
     let file = device.attribute(tree, "loop/backing_file").known()?;
+    if device.number(tree, "loop/autoclear").known() != Some(1) {
+        return None;
+    }
     let before = device.number(tree, "loop/offset").known().unwrap_or(0);
     let offset = before + device.start_bytes(tree).unwrap_or(0);
     let mut options = "loop".to_owned();

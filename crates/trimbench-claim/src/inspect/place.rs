@@ -38,12 +38,15 @@ pub(super) fn facts(path: &Path, mount: &Mount, found: &mut BTreeMap<String, Str
     found.extend(facts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?))));
 }
 
-/// The file that a filesystem is in, and the options by which `mount` makes a loop device of it:
-/// once it is unmounted, its UUID leads nowhere.
+/// The file that a filesystem is in, and the options by which `mount` makes a loop device of it.
+/// Only of a device that goes with the mount (`autoclear`): then its UUID leads nowhere.
 fn loop_image(mount: &Mount) -> Option<(String, String)> {
     let devices = devices_of(mount);
     let [device] = devices.as_slice() else { return None };
     let file = device.attribute("loop/backing_file")?;
+    if device.number("loop/autoclear") != Some(1) {
+        return None;
+    }
     let sectors = |name| device.own_number(name).unwrap_or(0) * SECTOR;
     let offset = device.number("loop/offset").unwrap_or(0) + sectors("start");
     let mut options = "loop".to_owned();

@@ -5,12 +5,13 @@
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use tempfile::TempDir;
 
 use tests::LoopDevice;
 use tests::Need::{self, Loop, Program, Root};
+use tests::machine::apart_from_mounts;
 
 use super::{PROGRAM, complaint, folder, overwriting, quick, refused, text};
 
@@ -44,8 +45,8 @@ impl Scene {
     /// Runs the program as nobody, after `script` in a mount namespace of its own.
     fn as_nobody(&self, target: &Path, script: &str) -> Output {
         let nobody = "exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"";
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", &format!("{script} {nobody}"), "sh"]);
+        let mut command = apart_from_mounts();
+        command.args(["sh", "-c", &format!("{script} {nobody}"), "sh"]);
         command.arg(&self.program).args(quick(&overwriting(target, &self.image)));
         command.current_dir(self.folder.path()).output().expect("util-linux is installed")
     }

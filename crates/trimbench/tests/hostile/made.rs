@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 use tests::Need::{self, Filesystem, Loop, Program, Root};
+use tests::machine::apart_from_mounts;
 use tests::{LoopDevice, run};
 
 use super::{PROGRAM, complaint, folder, text};
@@ -78,8 +79,8 @@ impl Trap {
         // A filesystem is made twice.
         let line = "run postmark --no-report --output run --set number=20 --set transactions=20 \
                     --set repetitions=1 --set mounts=nodiscard";
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", &script, "sh", PROGRAM]);
+        let mut command = apart_from_mounts();
+        command.args(["sh", "-c", &script, "sh", PROGRAM]);
         command.args(line.split_whitespace()).args(settings).args(&self.more);
         command.args(["--target", &format!("ext4:{}", self.device.node())]);
         command.arg("--destroy").arg(self.device.image()).current_dir(self.folder.path());

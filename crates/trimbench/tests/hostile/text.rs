@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tests::LoopDevice;
 use tests::Need::{Loop, Program, Root};
+use tests::machine::apart_from_mounts;
 use trimbench_core::text::is_hidden;
 
 use super::{DRIVE, PROGRAM, complaint, ended, folder, measured, quick, trimbench};
@@ -90,9 +91,8 @@ fn a_mount_point_of_any_bytes_stops_no_run() {
     let image = image(&folder, b"image");
     // In a mount namespace of its own: other programs of this machine may not bear such a name.
     let script = "mount -t tmpfs none \"$0\" && exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "--propagation", "private", "sh", "-c", script]);
-    command.arg(&point).arg(PROGRAM);
+    let mut command = apart_from_mounts();
+    command.args(["sh", "-c", script]).arg(&point).arg(PROGRAM);
     let path = image.as_os_str();
     command.args(quick(&[of("--target"), path, of("--destroy"), path, of("--output"), of("run")]));
     let output = command.current_dir(&folder).output().expect("unshare is there");
