@@ -41,6 +41,10 @@ pub use stacks::{MeasuredStacks, STACKS, STACKS_SCRIPT, StackFix, StackTrim, Sto
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Its memory, MiB: enough for some images in its own tmpfs.
 const MEMORY_MIB: u32 = 512;
+/// How often its sandbox is begun while others change the mounts of the machine, and what it says
+/// if they do.
+const STARTS: usize = 5;
+const DISTURBED: &str = "bwrap: Can't bind mount";
 /// How many of the console's last lines an error shows.
 const LAST_LINES: usize = 25;
 
@@ -175,6 +179,18 @@ impl Guest {
     /// whatever became of it; an error if the guest did not boot or died below the script: it
     /// has the last lines of the console.
     pub fn run(&self, script: &str) -> Result<GuestOutput> {
+        // Bubblewrap gives up if another program unmounts something while it copies all mounts.
+        let is_disturbed = |error: &anyhow::Error| format!("{error:#}").contains(DISTURBED);
+        for _ in 1..STARTS {
+            match self.start(script) {
+                Err(error) if is_disturbed(&error) => {}
+                ended => return ended,
+            }
+        }
+        self.start(script)
+    }
+
+    fn start(&self, script: &str) -> Result<GuestOutput> {
         let repository = Repository::here()?;
         let parts = machine::Parts::find(self.kind, &repository)?;
         let scratch = scratch()?;
