@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::machine::exclusive;
 use crate::process::quietly;
 use crate::run;
 
@@ -19,10 +20,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Attaches an image to a free loop device, one test at a time: another that asks at the same time
 /// is given the same device, opens it, and finds it taken. Meanwhile the device seems to be in use.
 pub(crate) fn attach(image: &str) -> String {
-    let path = std::env::temp_dir().join("trimbench-tests-loops.lock");
-    let lock = File::options().create(true).append(true).open(path);
-    let lock = lock.expect("temporary files can be made");
-    lock.lock().expect("a file can be locked");
+    let _one = exclusive("trimbench-tests-loops.lock");
     run("losetup", &["--find", "--show", image]).trim().to_owned()
 }
 

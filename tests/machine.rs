@@ -14,7 +14,12 @@ pub struct MachineLock {
 /// # Panics
 /// If there is no place for a lock.
 pub fn alone() -> MachineLock {
-    let file = open();
+    exclusive("trimbench-tests.lock")
+}
+
+/// Waits until no other test holds the lock of this name.
+pub(crate) fn exclusive(name: &str) -> MachineLock {
+    let file = open(name);
     file.lock().expect("a file can be locked");
     MachineLock { _file: file }
 }
@@ -24,7 +29,7 @@ pub fn alone() -> MachineLock {
 /// # Panics
 /// If there is no place for a lock.
 pub fn beside() -> MachineLock {
-    let file = open();
+    let file = open("trimbench-tests.lock");
     file.lock_shared().expect("a file can be locked");
     MachineLock { _file: file }
 }
@@ -43,8 +48,8 @@ pub fn apart_from_mounts() -> Command {
     command
 }
 
-fn open() -> File {
-    let path = std::env::temp_dir().join("trimbench-tests.lock");
+fn open(name: &str) -> File {
+    let path = std::env::temp_dir().join(name);
     let file = OpenOptions::new().create(true).append(true).open(path);
     file.expect("temporary files can be made")
 }

@@ -213,8 +213,12 @@ impl Doctor {
 impl Diagnosis {
     /// The kernel names of the drives, each once.
     pub fn drives(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = drives(&self.top).iter().map(|it| it.name.as_str()).collect();
-        names.dedup();
+        let mut names: Vec<&str> = Vec::new();
+        for drive in drives(&self.top) {
+            if !names.contains(&drive.name.as_str()) {
+                names.push(&drive.name);
+            }
+        }
         names
     }
 

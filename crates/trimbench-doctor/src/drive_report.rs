@@ -1,7 +1,7 @@
 //! What a drive says of itself: identity, health, heat, and what it counted of TRIM.
 //!
-//! A drive that does not answer cannot be asked again, and who asked it cannot be ended. So a
-//! diagnosis asks by a process of its own, which is left behind after a deadline.
+//! A process that waits for a drive that does not answer cannot be killed. So a diagnosis asks each
+//! drive in a child process, and leaves it behind after a deadline.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,6 +10,7 @@ use serde::Serialize;
 use trimbench_claim::sysfs::BlockDevice;
 use trimbench_core::Nanos;
 use trimbench_linux::passthrough::{DriveLogs, LogOptions, NoDriveLogs, read_logs_of};
+use trimbench_log_pages::nvme::smart::host_written_of;
 use trimbench_log_pages::ocp::latency::MonitoredCommands;
 use trimbench_log_pages::{DecodedPage, DriveSummary};
 use trimbench_results::number::{count, quantity};
@@ -19,8 +20,6 @@ use crate::tree::output_within;
 
 /// How long a drive has to answer.
 const LIMIT: Nanos = Nanos::from_secs(5);
-/// Bytes of a data unit of NVMe.
-const DATA_UNIT: f64 = 512_000.0;
 /// Warnings of the health page, by their bits.
 const WARNINGS: [&str; 6] = [
     "spare capacity below its threshold",
@@ -47,7 +46,7 @@ pub struct DriveReport {
 
 /// A name that is no block device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no block device")]
+#[error("`{0}` is not a block device")]
 pub struct NotADrive(String);
 
 impl DriveReport {
@@ -83,8 +82,6 @@ impl DriveReport {
         }
         let not_read = logs.logs.iter().filter_map(|log| {
             let reason = log.outcome.as_ref().err()?;
-            let reason = reason.to_string();
-            let reason = reason.strip_prefix("could not be read: ").unwrap_or(&reason);
             Some(format!("not read: {}: {reason}", log.page))
         });
         all.extend(not_read);
@@ -93,7 +90,7 @@ impl DriveReport {
 }
 
 impl Diagnosis {
-    /// Has each drive say how it is, if this is root: by this program, in a process of its own.
+    /// As root, asks each drive about its health, each in a child process of this program.
     pub fn ask_drives(&mut self) {
         let Ok(program) = std::env::current_exe() else { return };
         if rustix::process::geteuid().is_root() {
@@ -116,7 +113,7 @@ fn drive_words(program: &Path, device: &str) -> Option<String> {
             Some(format!("{device} says: {}", report["words"].as_str()?))
         }
         Err(error) if error.raw_os_error() == Some(libc::ETIMEDOUT) => {
-            Some(format!("{device} did not say within 5 s how it is"))
+            Some(format!("{device} did not answer within 5 s when asked about its health"))
         }
         Err(_) => None,
     }
@@ -141,24 +138,22 @@ fn words(logs: &DriveLogs, summary: &DriveSummary) -> String {
     let wear = summary.endurance_used_percent;
     said.extend(wear.map(|percent| format!("{percent} % of its endurance used")));
     let spare = number(logs, "available-spare-percent");
-    said.extend(spare.map(|percent| format!("{percent} % of its spare capacity left")));
+    said.extend(spare.map(|percent| format!("available spare {percent} %")));
     said.extend(summary.temperature_celsius.map(|celsius| format!("{celsius} °C")));
     let throttled = summary.throttled_seconds;
-    said.extend(
-        throttled.map(|seconds| format!("slowed down by heat for {} s, ever", count(seconds))),
-    );
+    said.extend(throttled.map(|seconds| format!("throttled for {} s in total", count(seconds))));
     if said.is_empty() { "nothing".to_owned() } else { said.join(", ") }
 }
 
 /// How long it has been in use, and what went wrong.
 fn lifetime(logs: &DriveLogs) -> Option<String> {
     let said = [
-        ("power-on-hours", "hours of operation"),
-        ("unsafe-shutdown-count", "losses of power without notice"),
+        ("power-on-hours", "power-on hours"),
+        ("unsafe-shutdown-count", "unsafe shutdowns"),
         ("media-error-count", "media errors"),
         ("uncorrectable-error-count", "uncorrectable errors"),
-        ("interface-crc-error-count", "transfer errors of the cable"),
-        ("error-log-entry-count", "entries of the error log"),
+        ("interface-crc-error-count", "interface CRC errors"),
+        ("error-log-entry-count", "error log entries"),
     ]
     .map(|(name, words)| Some(format!("{} {words}", count(number(logs, name)?))));
     let said: Vec<String> = said.into_iter().flatten().collect();
@@ -167,9 +162,9 @@ fn lifetime(logs: &DriveLogs) -> Option<String> {
 
 /// What the host wrote, and what the drive programmed.
 fn written(logs: &DriveLogs, summary: &DriveSummary) -> Option<String> {
-    let units = number(logs, "host-written-units-of-512000-bytes").filter(|&units| units > 0)?;
+    let host = logs.pages().iter().find_map(host_written_of)?;
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    let (host, media) = (units as f64 * DATA_UNIT, summary.media_written_bytes.map(|it| it as f64));
+    let (host, media) = (host.0 as f64, summary.media_written_bytes.map(|it| it as f64));
     let own = media.map(|media| {
         let factor = media / host;
         format!(
@@ -294,10 +289,10 @@ mod tests {
             report(vec![smart(0), missing, latency]).lines(false),
             [
                 "nvme0n1: ACME 1, serial number S1",
-                "health: no critical warning, 7 % of its endurance used, 100 % of its spare \
-                 capacity left, 41 °C, slowed down by heat for 60 s, ever",
-                "lifetime: 4,321 hours of operation, 12 losses of power without notice, 0 media \
-                 errors, 0 entries of the error log",
+                "health: no critical warning, 7 % of its endurance used, available spare 100 %, \
+                 41 °C, throttled for 60 s in total",
+                "lifetime: 4,321 power-on hours, 12 unsafe shutdowns, 0 media errors, 0 error log \
+                 entries",
                 "written: 1.02 TB by hosts",
                 "slow TRIM: 3 of 5 ms or more in the last 15 minutes, the longest 1,300 ms",
                 "log pages: nvme-smart, ocp-latency-monitor",

@@ -154,6 +154,11 @@ impl Layer {
         [self].into_iter().chain(below).collect()
     }
 
+    /// Whether a loop device is among it and what is below: further down, files hide the drive.
+    pub(crate) fn stands_on_file(&self) -> bool {
+        self.all().iter().any(|it| it.kind == LayerKind::Loop)
+    }
+
     /// Whether its queue accepts discards, or nobody knows.
     pub(crate) fn may_accept(&self) -> bool {
         self.limits.as_ref().and_then(DiscardLimits::accepts) != Some(false)

@@ -276,8 +276,7 @@ pub fn judge(diagnosis: &Diagnosis, report: &ProbeReport) -> Reach {
     let hidden = drives.find(|it| matches!(it.handling, Handling::Hides { .. }));
     let Some(hidden) = hidden else { return diagnosis.reach.clone() };
     // Below a file, what the blocks read as says nothing of the drive.
-    let has_file = layers.iter().any(|it| it.kind == LayerKind::Loop);
-    match report.read_back.filter(|_| !has_file) {
+    match report.read_back.filter(|_| !diagnosis.top.stands_on_file()) {
         Some(seen) if seen.kept_bytes == 0 && seen.zero_bytes >= account.enough => {
             let only_hidden = |stop: &Stop| stop.cause == "hidden";
             match &diagnosis.reach {

@@ -88,8 +88,8 @@ pub fn conclusion(diagnosis: &Diagnosis) -> String {
 /// How to test what becomes of TRIM in a device that hides it. Below a loop device no test shows
 /// it, and a device has no files.
 fn probe_hint(diagnosis: &Diagnosis) -> Option<String> {
-    let has_file = diagnosis.top.all().iter().any(|it| it.kind == LayerKind::Loop);
-    (diagnosis.top.kind == LayerKind::Filesystem && !has_file).then(|| {
+    let top = &diagnosis.top;
+    (top.kind == LayerKind::Filesystem && !top.stands_on_file()).then(|| {
         let place = shell_path(Path::new(&diagnosis.place));
         format!(" `trimbench doctor --probe {place}` (as root) tests what becomes of it.")
     })
@@ -207,7 +207,7 @@ fn probe_lines(report: &ProbeReport) -> Vec<String> {
             size(seen.other_bytes)
         ),
         None => format!(
-            "what its blocks read as is not known: {}",
+            "what its blocks read as is unknown: {}",
             report.not_read.unwrap_or("they could not be read")
         ),
     });

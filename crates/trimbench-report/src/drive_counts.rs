@@ -12,9 +12,8 @@ use crate::number::{count, quantity};
 
 /// With what the keys of log pages begin.
 const PREFIX: &str = "drive-log";
-/// The start of buckets of the OCP latency monitor, by the names of their thresholds; in steps of
-/// 5 ms, less one.
-const BUCKETS: [char; 4] = ['a', 'b', 'c', 'd'];
+/// Buckets of the OCP latency monitor.
+const BUCKETS: usize = 4;
 
 /// A value that the drive changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,10 +107,11 @@ fn slow_trims(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> 
     if after.get(timer)? < before.get(timer)? {
         return None;
     }
-    let grown: Option<u64> = (0..BUCKETS.len())
+    let grown: Option<u64> = (0..BUCKETS)
         .map(|bucket| after.get(&name(bucket))?.checked_sub(*before.get(&name(bucket))?))
         .sum();
-    let threshold = after.get(&format!("threshold-{}-5-ms-minus-1", BUCKETS[0]))?;
+    // Where the first bucket begins, in steps of 5 ms, less one.
+    let threshold = after.get("threshold-a-5-ms-minus-1")?;
     let from = quantity((threshold + 1) as f64 * 0.005, "s");
     grown.filter(|&by| by > 0).map(|by| format!("TRIM commands of {from} or more {}", count(by)))
 }

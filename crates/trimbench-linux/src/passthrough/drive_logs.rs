@@ -37,7 +37,7 @@ pub struct DriveLog {
 #[non_exhaustive]
 pub enum LogNotRead {
     /// The drive, or what is between, refused the command.
-    #[error("could not be read: {reason}")]
+    #[error("{reason}")]
     Command {
         /// What refused it, and what to do about it.
         reason: String,

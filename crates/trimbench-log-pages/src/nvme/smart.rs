@@ -4,7 +4,7 @@
 use trimbench_core::Bytes;
 
 use crate::field::LogField;
-use crate::page::{LogLayout, LogPage};
+use crate::page::{DecodedPage, LogLayout, LogPage};
 
 /// Bytes in a data unit: a thousand sectors of 512 bytes.
 const DATA_UNIT: u64 = 512_000;
@@ -94,10 +94,15 @@ const POWER: &[LogField] = &[
     LogField::gauge("interval-power", 240, 4, "interval power measurement; 0: not reported"),
 ];
 
-/// Bytes that the host wrote. Counted in data units, rounded up: differences below some hundred
-/// megabytes say little. `None` if the drive does not count, or says more than 16 EiB, which no
-/// drive has written.
+/// Bytes that the host wrote, from the bytes of the page; `None` as in [`host_written_of`].
 pub fn host_written(bytes: &[u8]) -> Option<Bytes> {
-    let units = SMART.read(bytes).ok()?.number(HOST_WRITTEN)?;
+    host_written_of(&SMART.read(bytes).ok()?)
+}
+
+/// Bytes that the host wrote. Counted in data units, rounded up: differences below some hundred
+/// megabytes say little. `None` if this is another page, or the drive does not count, or says more
+/// than 16 EiB, which no drive has written.
+pub fn host_written_of(page: &DecodedPage) -> Option<Bytes> {
+    let units = page.number(HOST_WRITTEN)?;
     units.checked_mul(DATA_UNIT).filter(|&bytes| bytes != 0).map(Bytes)
 }
