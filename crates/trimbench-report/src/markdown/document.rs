@@ -41,11 +41,11 @@ impl Document {
         self
     }
 
-    /// A text of anybody. What stands between two backticks is code, as on the page.
+    /// A text of anybody. What stands between two backticks is code, as on the page. Two backticks
+    /// around nothing go first: the letters beside them become neighbours.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        let text = visible(text);
+        let text = visible(text).replace("``", "");
         let parts: Vec<&str> = text.split('`').collect();
-        let mut is_first = true;
         for (index, part) in parts.iter().enumerate() {
             match (index % 2 == 1, index + 1 < parts.len()) {
                 (true, true) => self.coded(part),
@@ -53,9 +53,8 @@ impl Document {
                     self.0.push_str(BACKTICK);
                     self.plain(part, false);
                 }
-                (false, _) => self.plain(part, is_first),
+                (false, _) => self.plain(part, index == 0),
             }
-            is_first &= part.is_empty();
         }
         self
     }

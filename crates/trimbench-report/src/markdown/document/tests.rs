@@ -35,6 +35,7 @@ fn what_would_begin_something_is_escaped_and_what_would_link_is_code() {
         ("# a heading", "`#` a heading"),
         ("- a", "\\- a"),
         ("1. a", "1\\. a"),
+        ("0``)", "0\\)"),
         ("1.5 s -0.5 s", "1.5 s -0.5 s"),
         ("> a", "\\> a"),
         ("===", "\\==="),
