@@ -10,8 +10,9 @@ use trimbench_results::Outcome;
 use super::{code, command, record, stderr, trimbench};
 use tests::kept_record;
 
-/// A run of about three seconds, one drive after the other: some are then always left.
-const LONG: [&str; 7] = ["run", "delete-stall", "--jobs", "1", "--preset", "published", "--output"];
+/// A run of a few seconds, one drive after the other: some are then always left.
+const LONG: [&str; 7] =
+    ["run", "delete-stall", "idle-trim", "trim-integrity", "--jobs", "1", "--output"];
 
 /// Starts the long run into `run`.
 fn start(folder: &Path, run: &str) -> Child {
