@@ -60,8 +60,8 @@ pub(super) trait Oracle {
     /// The drive was purged.
     fn purge(&mut self);
 
-    /// The power was cut: each unit is as at the last flush or as it was before the cut. `look`
-    /// tells which.
+    /// The power was cut: each unit is as it was at some time since the last flush. `look` tells
+    /// when.
     fn power_cut(&mut self, look: impl FnMut(u64) -> Found) -> Judgement;
 
     /// Pieces whose units hold data.

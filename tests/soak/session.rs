@@ -366,7 +366,8 @@ impl<'a, O: Oracle> Session<'a, O> {
 
     fn cut_power(&mut self) -> Result<(), Stop> {
         let drive = self.target.model_mut().inner_mut();
-        drive.cut_power();
+        let cut = drive.power_cut();
+        cut.expect("the power of an emulated drive can always be cut");
         self.tally.power_cuts += 1;
         self.counted = Counted::by(&drive.counters());
         let contents = &mut self.contents;

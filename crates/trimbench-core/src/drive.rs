@@ -35,7 +35,8 @@ pub trait Drive {
     fn examine(&mut self, range: LbaRange, out: &mut Vec<Content>) -> Result<(), DriveError>;
 
     /// Cuts the drive's power and brings it back: what was not flushed may be lost, a TRIM that was
-    /// not flushed may be undone.
+    /// not flushed may be undone. A flush counts once it has ended. As with all of this, no command
+    /// may be outstanding; a model may have a cut under load of its own.
     ///
     /// # Errors
     /// [`DriveError::Refused`] where that cannot be done from here; then nothing has happened.

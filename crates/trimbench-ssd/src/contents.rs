@@ -5,9 +5,9 @@
 //! here: the translation layer's own tables are asked, so that a fault in deallocation or mapping
 //! shows in what is read.
 //!
-//! For power cuts a journal keeps what each unit held before its first change since the last flush.
-//! With power-loss protection, and on a medium without translation, every change is durable at once
-//! and nothing is journalled.
+//! For power cuts a journal keeps what each unit goes back to as long as what it holds is not
+//! durable ([`Journal`]). With power-loss protection, and on a medium without translation, every
+//! change is durable at once and nothing is journalled.
 //!
 //! Units: mapping units, logical blocks.
 
@@ -17,16 +17,20 @@ use trimbench_core::units::index;
 use trimbench_core::{Content, Data, Lba, LbaRange};
 
 use crate::config::{ContentsConfig, SsdConfig, TrimmedReads};
-use crate::unit::{LOGICAL_BLOCK, PIECE_BYTES, UnitSize};
+use crate::slots::Slot;
+use crate::unit::UnitSize;
+use journal::Journal;
+
+mod journal;
+
+pub(crate) use journal::Version;
 
 #[cfg(test)]
 mod tests;
 
-/// Logical blocks whose contents are kept together: 1 MiB.
+/// Logical blocks whose contents are kept together: 1 MiB. A unit is a power of two of blocks, at
+/// most 64 KiB: none lies in two chunks.
 const CHUNK: u64 = 2_048;
-/// Units of a chunk at most. A unit is a power of two of blocks, at most 64 KiB: none lies in two
-/// chunks.
-const CHUNK_UNITS: u64 = CHUNK * LOGICAL_BLOCK.bytes().0 / PIECE_BYTES;
 
 /// What was last written to a logical block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,27 +47,7 @@ enum Held {
 }
 
 /// Blocks whose contents are kept together.
-#[derive(Debug)]
-struct Chunk {
-    held: [Held; index(CHUNK)],
-    /// Of each unit: the number of flushes before it was last journalled, and one.
-    journalled: [u64; index(CHUNK_UNITS)],
-}
-
-impl Chunk {
-    fn new() -> Box<Self> {
-        let journalled = [0; index(CHUNK_UNITS)];
-        Box::new(Self { held: [Held::Unknown; index(CHUNK)], journalled })
-    }
-}
-
-/// What a unit held before its first change since the last flush.
-#[derive(Clone, Debug)]
-pub(crate) struct Durable {
-    pub(crate) lpn: u32,
-    pub(crate) mapped: bool,
-    held: Box<[Held]>,
-}
+type Chunk = [Held; index(CHUNK)];
 
 #[derive(Debug)]
 pub(crate) struct Contents {
@@ -75,10 +59,7 @@ pub(crate) struct Contents {
     writes: u32,
     /// Numbers the reads of trimmed blocks, where each gives something else.
     trimmed_reads: u64,
-    /// In the order of the changes.
-    journal: Vec<Durable>,
-    /// Flushes so far, and one.
-    flushes: u64,
+    journal: Journal,
 }
 
 impl Contents {
@@ -90,43 +71,73 @@ impl Contents {
             chunks: BTreeMap::new(),
             writes: 0,
             trimmed_reads: 0,
-            journal: Vec::new(),
-            flushes: 1,
+            journal: Journal::new(index(config.unit().units(config.write_buffer))),
         }
     }
 
-    /// The unit is about to change; `mapped` says whether it holds data before.
-    pub(crate) fn journal(&mut self, lpn: u32, mapped: bool) {
-        let (first, blocks) = (self.unit.blocks_of(lpn).start, index(self.unit.blocks()));
-        let flushes = self.flushes;
-        let chunk = self.chunk(first);
-        let within = index(first % CHUNK);
-        if std::mem::replace(&mut chunk.journalled[within / blocks], flushes) != flushes {
-            let held = chunk.held[within..within + blocks].into();
-            self.journal.push(Durable { lpn, mapped, held });
-        }
+    /// From now on trimmed blocks read in this way.
+    pub(crate) fn read_discarded(&mut self, reads: TrimmedReads) {
+        self.reads = reads;
     }
 
-    /// Every change so far lasts.
-    pub(crate) fn flushed(&mut self) {
-        self.journal.clear();
-        self.flushes += 1;
+    /// The unit is about to change. `mapped` says whether it holds data, and `is_on_flash` whether
+    /// the program of that has ended.
+    pub(crate) fn journal(&mut self, lpn: u32, mapped: bool, is_on_flash: impl FnOnce() -> bool) {
+        let (unit, chunks) = (self.unit, &self.chunks);
+        self.journal.change(lpn, is_on_flash, || {
+            let (first, blocks) = (unit.blocks_of(lpn).start, index(unit.blocks()));
+            let within = index(first % CHUNK);
+            let held = chunks.get(&(first / CHUNK)).map_or_else(
+                || vec![Held::Unknown; blocks].into(),
+                |chunk| chunk[within..within + blocks].into(),
+            );
+            (mapped, held)
+        });
     }
 
-    /// What the units that have changed since the last flush held then, by ascending unit. All
-    /// counts as flushed from now on.
-    pub(crate) fn take_unflushed(&mut self) -> Vec<Durable> {
-        let mut unflushed = std::mem::take(&mut self.journal);
-        self.flushed();
-        unflushed.sort_unstable_by_key(|durable| durable.lpn);
-        unflushed
+    /// The flush in this slot has started: when it ends, all changes so far are durable.
+    pub(crate) fn flush_started(&mut self, slot: Slot) {
+        self.journal.flush_started(slot);
     }
 
-    /// The unit's changes since the last flush are lost.
-    pub(crate) fn revert(&mut self, durable: &Durable) {
-        for (held, lba) in durable.held.iter().zip(self.unit.blocks_of(durable.lpn)) {
+    /// The flush in this slot has ended.
+    pub(crate) fn flush_ended(&mut self, slot: Slot) {
+        self.journal.flush_ended(slot);
+    }
+
+    /// Whether the journal has become so long that [`Self::prune`] is worth its time.
+    pub(crate) fn is_overgrown(&self) -> bool {
+        self.journal.is_overgrown()
+    }
+
+    /// Forgets what units held whose contents are on the flash now.
+    pub(crate) fn prune(&mut self, is_on_flash: impl FnMut(u32) -> bool) {
+        self.journal.prune(is_on_flash);
+    }
+
+    /// Whether no power cut takes what the unit holds; `is_on_flash` says whether its program has
+    /// ended.
+    pub(crate) fn is_durable(&mut self, lpn: u32, is_on_flash: impl FnOnce(u32) -> bool) -> bool {
+        self.journal.is_durable(lpn, is_on_flash)
+    }
+
+    /// The power is cut: what each unit falls back to if the program of what it holds has not
+    /// ended, by ascending unit. All that is left counts as durable from now on.
+    pub(crate) fn take_volatile(&mut self) -> impl Iterator<Item = (u32, Version)> + use<> {
+        self.journal.take()
+    }
+
+    /// The unit goes back to what it held.
+    pub(crate) fn revert(&mut self, lpn: u32, to: &Version) {
+        for (held, lba) in to.held.iter().zip(self.unit.blocks_of(lpn)) {
             *self.at(lba) = *held;
         }
+    }
+
+    /// Units of which the journal keeps older contents.
+    #[cfg(test)]
+    pub(crate) fn journalled_units(&self) -> usize {
+        self.journal.units()
     }
 
     pub(crate) fn write(&mut self, range: LbaRange, data: Data) {
@@ -142,7 +153,7 @@ impl Contents {
         while lba < end {
             let until = end.min((lba / CHUNK + 1) * CHUNK);
             let first = index(lba % CHUNK);
-            self.chunk(lba).held[first..first + index(until - lba)].fill(held);
+            self.chunk(lba)[first..first + index(until - lba)].fill(held);
             lba = until;
         }
     }
@@ -193,17 +204,15 @@ impl Contents {
     }
 
     fn get(&self, lba: u64) -> Held {
-        self.chunks
-            .get(&(lba / CHUNK))
-            .map_or(Held::Unknown, |chunk| chunk.held[index(lba % CHUNK)])
+        self.chunks.get(&(lba / CHUNK)).map_or(Held::Unknown, |chunk| chunk[index(lba % CHUNK)])
     }
 
     fn at(&mut self, lba: u64) -> &mut Held {
-        &mut self.chunk(lba).held[index(lba % CHUNK)]
+        &mut self.chunk(lba)[index(lba % CHUNK)]
     }
 
     fn chunk(&mut self, lba: u64) -> &mut Chunk {
-        self.chunks.entry(lba / CHUNK).or_insert_with(Chunk::new)
+        self.chunks.entry(lba / CHUNK).or_insert_with(|| Box::new([Held::Unknown; index(CHUNK)]))
     }
 }
 

@@ -17,6 +17,8 @@ mod tests;
 pub(crate) enum Action {
     /// The command is over.
     Complete(Slot),
+    /// The command is over; it was a flush that made data durable.
+    Flushed(Slot),
     /// The die phase of a part of what it fetches ended: `units` wait in the register of `die`.
     Sensed { slot: Slot, die: u32, pieces: u32 },
     /// All parts of what it fetches are in the controller, or it may begin to.

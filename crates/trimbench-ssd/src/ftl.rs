@@ -173,6 +173,11 @@ impl Ftl {
         self.gc.paced(at, units)
     }
 
+    /// All writes so far are gone, so that the next is not paced by them.
+    pub(crate) fn unpace(&mut self) {
+        self.gc.unpace();
+    }
+
     /// The group that is due leaves for the flash, behind what the collector owes for it.
     pub(crate) fn leave(&mut self, nand: &mut Nand) {
         let Some(full) = self.buffer.leave() else { return };

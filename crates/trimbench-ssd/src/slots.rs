@@ -86,4 +86,15 @@ impl Slots {
         self.vacant.push(slot);
         &self.commands[slot.0 as usize]
     }
+
+    /// All commands leave the drive at once; their tags, by slot.
+    pub(crate) fn clear(&mut self) -> Vec<Tag> {
+        let mut tags: Vec<Option<Tag>> =
+            self.commands.iter().map(|command| Some(command.tag)).collect();
+        for slot in &self.vacant {
+            tags[slot.0 as usize] = None;
+        }
+        *self = Self::default();
+        tags.into_iter().flatten().collect()
+    }
 }

@@ -232,12 +232,7 @@ impl Ssd {
                     None => self.start_discard(at, slot, &[range]),
                 }
             }
-            BlockCommand::Flush => {
-                if let Some(contents) = &mut self.contents {
-                    contents.flushed();
-                }
-                self.start_flush(at, slot);
-            }
+            BlockCommand::Flush => self.start_flush(at, slot),
         }
     }
 
@@ -434,6 +429,12 @@ impl Model for Ssd {
                 self.now = at;
                 match action {
                     Action::Complete(slot) => self.complete(at, slot, out),
+                    Action::Flushed(slot) => {
+                        if let Some(contents) = &mut self.contents {
+                            contents.flush_ended(slot);
+                        }
+                        self.complete(at, slot, out);
+                    }
                     Action::Sensed { slot, die, pieces } => self.sensed(at, slot, die, pieces),
                     Action::Fetched(slot) => self.fetched(at, slot),
                     Action::NextTrim => self.next_trim(at),

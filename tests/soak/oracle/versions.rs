@@ -15,14 +15,12 @@ const BEFORE: Version = 0;
 const ZEROES: Version = u32::MAX;
 /// Bytes that the drive made up.
 const BYTES: Version = u32::MAX - 1;
-/// One of two of the others, between which a power cut did not let decide.
+/// One of some of the others, between which a power cut did not let decide.
 const EITHER: Version = u32::MAX - 2;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Piece {
     mapped: bool,
-    /// Has changed since the last flush.
-    changed: bool,
     blocks: [Version; BLOCKS],
 }
 
@@ -32,27 +30,24 @@ pub(in crate::soak) struct Versions {
     rules: Rules,
     kept: bool,
     pieces: Vec<Piece>,
-    /// At the last flush, of those that have changed since.
-    flushed: Vec<Piece>,
-    changed: Vec<u32>,
+    /// What pieces were before each change since the last flush, in the order of the changes.
+    earlier: Vec<(u32, Piece)>,
     mapped: u64,
 }
 
 impl Versions {
     fn change(&mut self, number: u64) -> &mut Piece {
         let piece = &mut self.pieces[index(number)];
-        if self.kept && !self.rules.protected && !piece.changed {
-            self.flushed[index(number)] = *piece;
-            piece.changed = true;
-            self.changed.push(narrow(number));
+        if self.kept && !self.rules.protected {
+            self.earlier.push((narrow(number), *piece));
         }
         piece
     }
 
     /// Everything as it is made, or purged.
     fn reset(&mut self, mapped: bool) {
-        self.pieces.fill(Piece { mapped, changed: false, blocks: [BEFORE; BLOCKS] });
-        self.changed.clear();
+        self.pieces.fill(Piece { mapped, blocks: [BEFORE; BLOCKS] });
+        self.earlier.clear();
         self.kept = false;
         self.mapped = if mapped { self.rules.pieces } else { 0 };
     }
@@ -61,10 +56,9 @@ impl Versions {
 impl Oracle for Versions {
     fn new(scenario: &Scenario) -> Self {
         let rules = Rules::new(scenario);
-        let piece = Piece { mapped: false, changed: false, blocks: [BEFORE; BLOCKS] };
+        let piece = Piece { mapped: false, blocks: [BEFORE; BLOCKS] };
         let pieces = vec![piece; index(rules.pieces)];
-        let (flushed, changed) = (pieces.clone(), Vec::new());
-        let mut versions = Self { rules, kept: false, pieces, flushed, changed, mapped: 0 };
+        let mut versions = Self { rules, kept: false, pieces, earlier: Vec::new(), mapped: 0 };
         versions.reset(rules.filled || rules.always_mapped);
         versions
     }
@@ -97,16 +91,15 @@ impl Oracle for Versions {
         let first = start.next_multiple_of(granule) + alignment;
         let end = (range.end().0 - alignment) / granule * granule + alignment;
         for number in first / PIECE_BLOCKS..end / PIECE_BLOCKS {
-            let piece = self.change(number);
-            let was_mapped = std::mem::replace(&mut piece.mapped, false);
-            self.mapped -= u64::from(was_mapped);
+            if self.pieces[index(number)].mapped {
+                self.change(number).mapped = false;
+                self.mapped -= 1;
+            }
         }
     }
 
     fn flush(&mut self) {
-        for number in self.changed.drain(..) {
-            self.pieces[number as usize].changed = false;
-        }
+        self.earlier.clear();
     }
 
     fn purge(&mut self) {
@@ -114,27 +107,18 @@ impl Oracle for Versions {
     }
 
     fn power_cut(&mut self, mut look: impl FnMut(u64) -> Found) -> Judgement {
-        for number in std::mem::take(&mut self.changed) {
-            let found = look(number.into());
-            let piece = &mut self.pieces[number as usize];
-            piece.changed = false;
-            let (before, now) = (self.flushed[number as usize], *piece);
-            let reads = self.rules.reads;
-            let is = |piece: &Piece| agrees(piece, number.into(), &found, reads);
-            match (is(&before), is(&now)) {
-                (false, false) => {
-                    return Err(format!(
-                        "piece {number}: {found:?}, neither {before:?} nor {now:?}"
-                    ));
-                }
-                (true, false) => *piece = before,
-                (false, true) => {}
-                (true, true) => {
-                    for (block, before) in piece.blocks.iter_mut().zip(before.blocks) {
-                        *block = if *block == before { before } else { EITHER };
-                    }
-                }
-            }
+        let mut earlier = std::mem::take(&mut self.earlier);
+        earlier.sort_by_key(|(number, _)| *number);
+        for versions in earlier.chunk_by(|one, other| one.0 == other.0) {
+            let number = versions[0].0;
+            let (found, reads) = (look(number.into()), self.rules.reads);
+            let now = self.pieces[number as usize];
+            let all = versions.iter().map(|(_, piece)| *piece).chain([now]);
+            let may_be = |piece: &Piece| agrees(piece, number.into(), &found, reads);
+            let piece = all.filter(may_be).reduce(either).ok_or_else(|| {
+                format!("piece {number}: {found:?}, neither {now:?} nor any of {versions:?}")
+            })?;
+            self.pieces[number as usize] = piece;
             self.mapped = self.mapped - u64::from(now.mapped) + u64::from(piece.mapped);
         }
         Ok(())
@@ -150,6 +134,14 @@ impl Oracle for Versions {
             self.kept == found.blocks.is_some() && agrees(piece, number, found, self.rules.reads);
         good.then_some(()).ok_or_else(|| format!("piece {number}: {found:?} instead of {piece:?}"))
     }
+}
+
+/// One of the two, which both agree with what was found.
+fn either(one: Piece, other: Piece) -> Piece {
+    let blocks = std::array::from_fn(|block| {
+        if one.blocks[block] == other.blocks[block] { one.blocks[block] } else { EITHER }
+    });
+    Piece { blocks, ..one }
 }
 
 /// Whether this may be found of such a piece.

@@ -21,6 +21,11 @@ impl GarbageCollector {
         acknowledged
     }
 
+    /// The writes before are gone: the next need not keep a distance from them.
+    pub(crate) fn unpace(&mut self) {
+        self.paced_at = Instant::START;
+    }
+
     /// Whether flash operations are owed that no group of the host has paid.
     fn owes(&self) -> bool {
         !self.debt.is_empty() || self.bursts.as_ref().is_some_and(Bursts::has_waiting)

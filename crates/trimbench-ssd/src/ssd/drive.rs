@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use trimbench_core::units::narrow;
 use trimbench_core::{
-    Bytes, Content, Data, Drive, DriveError, LbaRange, Nanos, PurgeMeans, TrimPromise, Wear,
+    Bytes, Content, Data, Drive, DriveError, Instant, LbaRange, Model, Nanos, PurgeMeans, Tag,
+    TrimPromise, Wear,
 };
 
-use super::{LOGICAL_BLOCK, PreconditionStep, Ssd};
+use super::{Backlog, Ftl, LOGICAL_BLOCK, Nand, Path, PreconditionStep, Resource, Ssd, Turns};
 use crate::config::MetadataOf;
 use crate::contents::Contents;
 
@@ -20,9 +21,7 @@ impl Ssd {
         if let Some(flash) = &mut self.flash {
             let span = self.unit.span(range);
             if !self.config.power_loss_protection {
-                for lpn in span.first..span.end {
-                    contents.journal(lpn, flash.mapping.holder(lpn).is_some());
-                }
+                journal(contents, flash, (span.first..span.end, true), self.now);
             }
             for lpn in span.partial() {
                 if flash.mapping.holder(lpn).is_none() {
@@ -33,28 +32,74 @@ impl Ssd {
         contents.write(range, data);
     }
 
-    /// Cuts the power and brings it back: what the buffer held and no flush made durable is lost,
-    /// and so are all TRIMs since the last flush. The drive must be idle; it is at rest afterwards,
-    /// and no time has passed. Where contents are not kept, nothing but the rest can be seen of it.
+    /// Cuts the power at `now` and brings it back, in no time. Commands may be in the drive or wait
+    /// for it: they never complete, and their tags are returned, first of those in the drive, then
+    /// of those that wait. The drive is at rest afterwards. First [`advance`] it to `now`.
     ///
-    /// A unit goes back to what it held at the last flush even if a later write of it had reached
-    /// the flash before the last one. A unit whose TRIM is undone is written again.
+    /// Writes and TRIMs change the map when they start: those that have started count as done, and
+    /// those that wait have changed nothing. With power-loss protection, and on a medium that is
+    /// overwritten in place, all that has started stays. Otherwise:
+    ///
+    /// - a mapping unit whose last write is on the flash (its program has ended) keeps it;
+    /// - any other that was written or freed goes back to what was durable of it last: what it held
+    ///   at the start of the last flush that has *ended*, or what was on the flash when it was
+    ///   written or freed later. Versions that were replaced in the buffer are lost. A unit whose
+    ///   TRIM is undone is written again.
+    ///
+    /// A flush that has not ended has no effect. A unit is never torn; of a command of several
+    /// units some may be there and others not. Where contents are not kept (before the first
+    /// stamped write), no more is seen of it than that the drive is at rest.
+    ///
+    /// [`advance`]: trimbench_core::Model::advance
     ///
     /// # Panics
-    /// If commands are outstanding.
-    pub fn cut_power(&mut self) {
-        assert!(self.is_idle(), "a power cut needs an idle drive");
+    /// If the drive was told of a later instant, or something is due before `now`.
+    pub fn cut_power(&mut self, now: Instant) -> Vec<Tag> {
+        assert!(now >= self.now, "time never runs backwards");
+        assert!(self.next_event() >= now, "the drive is advanced to the instant of the cut first");
+        self.now = now;
+        let undone = self.revert_volatile();
+        let lost = if self.is_idle() { Vec::new() } else { self.drop_commands() };
+        self.fill(undone.into_iter().map(PreconditionStep::Write), Data::Random);
+        self.backlog.clear();
+        self.plan();
+        lost
+    }
+
+    /// Whether what these logical blocks hold now, as [`Drive::examine`] shows it, outlasts every
+    /// power cut from `now` on until they change again. Once it does, older contents of the blocks
+    /// never come back.
+    ///
+    /// A command that has started counts as done, and one that waits has changed nothing; commands
+    /// may be outstanding. Blocks count by whole mapping units: `false` if anything may be lost in
+    /// a unit that the range touches. `true` where nothing can be lost: with power-loss protection,
+    /// on a medium that is overwritten in place, and before the first stamped write. `now` is the
+    /// instant to which the drive was advanced last.
+    ///
+    /// # Panics
+    /// If the drive was told of a later instant.
+    pub fn is_durable(&mut self, range: LbaRange, now: Instant) -> bool {
+        assert!(now >= self.now, "time never runs backwards");
+        let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash) else {
+            return true;
+        };
+        let span = self.unit.span(range);
+        (span.first..span.end)
+            .all(|lpn| contents.is_durable(lpn, |lpn| flash.locate(lpn, now).is_some()))
+    }
+
+    /// Takes back what is not durable; the units whose TRIM is undone.
+    fn revert_volatile(&mut self) -> Vec<u32> {
         let mut undone = Vec::new();
         if let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash) {
-            for durable in contents.take_unflushed() {
-                let lpn = durable.lpn;
+            for (lpn, version) in contents.take_volatile() {
                 let mapped = flash.mapping.holder(lpn).is_some();
                 // Found on flash: its program has ended.
                 if mapped && flash.locate(lpn, self.now).is_some() {
                     continue;
                 }
-                contents.revert(&durable);
-                match (mapped, durable.mapped) {
+                contents.revert(lpn, &version);
+                match (mapped, version.mapped) {
                     (true, false) => drop(flash.deallocate(&(lpn..lpn + 1), &mut self.counters)),
                     (false, true) => undone.push(lpn),
                     // Where it lies on the flash is not modelled.
@@ -62,9 +107,27 @@ impl Ssd {
                 }
             }
         }
-        self.fill(undone.into_iter().map(PreconditionStep::Write), Data::Random);
-        self.backlog.clear();
-        self.plan();
+        undone
+    }
+
+    /// The drive forgets all commands, and whatever is reserved for them; their tags.
+    fn drop_commands(&mut self) -> Vec<Tag> {
+        let mut lost = self.slots.clear();
+        lost.extend(self.waiting.drain(..).map(|(command, _)| command.tag));
+        self.lists.clear();
+        self.events.clear();
+        self.path = Path::default();
+        self.turns = Turns::default();
+        self.alone = false;
+        self.backlog = Backlog::new(&self.config.trim);
+        self.controller = Resource::default();
+        (self.link_in, self.link_out) = (Resource::default(), Resource::default());
+        self.nand = Nand::new(&self.config);
+        if let Some(flash) = &mut self.flash {
+            flash.unpace();
+        }
+        self.last_activity = self.now;
+        lost
     }
 
     /// Keeps what units held that a TRIM is about to free, for a power cut.
@@ -73,9 +136,29 @@ impl Ssd {
         if let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash)
             && !self.config.power_loss_protection
         {
-            for lpn in freed {
-                contents.journal(lpn, flash.mapping.holder(lpn).is_some());
-            }
+            // Nothing changes in a unit that is free already.
+            journal(contents, flash, (freed, false), self.now);
+        }
+    }
+}
+
+/// These units are about to change, those that hold no data only if so said: keeps what they hold.
+/// Before that, while all that the journal was told of has happened, it forgets what it need not
+/// keep any more, if that may be much.
+fn journal(
+    contents: &mut Contents,
+    flash: &mut Ftl,
+    (units, with_free): (Range<u32>, bool),
+    now: Instant,
+) {
+    if contents.is_overgrown() {
+        let mut before = None;
+        contents.prune(|lpn| flash.locate_beside(lpn, now, &mut before).is_some());
+    }
+    for lpn in units {
+        let mapped = flash.mapping.holder(lpn).is_some();
+        if mapped || with_free {
+            contents.journal(lpn, mapped, || flash.locate(lpn, now).is_some());
         }
     }
 }
@@ -133,8 +216,13 @@ impl Drive for Ssd {
         Ok(())
     }
 
+    /// At the latest instant that the drive was told. [`Ssd::cut_power`] also cuts it under load.
+    ///
+    /// # Panics
+    /// If commands are outstanding.
     fn power_cut(&mut self) -> Result<(), DriveError> {
-        self.cut_power();
+        assert!(self.is_idle(), "this power cut needs an idle drive");
+        self.cut_power(self.now);
         Ok(())
     }
 

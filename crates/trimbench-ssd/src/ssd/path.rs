@@ -132,6 +132,9 @@ impl Ssd {
             Some(flash) if !self.config.power_loss_protection => {
                 flash.pad(&mut self.counters);
                 let flush = Accepted::Flush(slot, flash.buffer.placed());
+                if let Some(contents) = &mut self.contents {
+                    contents.flush_started(slot);
+                }
                 self.pass(accepted, flush);
             }
             _ => self.finish(accepted, slot),
@@ -347,7 +350,7 @@ impl Ssd {
         while let Some(&BlockedWrite { slot, position, at, .. }) = self.path.flushing.front() {
             let Some(durable) = flash.buffer.durable_at(position) else { return };
             self.path.flushing.pop_front();
-            self.events.add(at.max(durable) + self.config.host.latency, Action::Complete(slot));
+            self.events.add(at.max(durable) + self.config.host.latency, Action::Flushed(slot));
         }
     }
 

@@ -1,10 +1,12 @@
 //! Planted faults: a drive with one behaves exactly like a drive with such a bug. Also the plain
 //! victim search, which reveals a bug in another search.
 
-use trimbench_core::Bytes;
 use trimbench_core::units::narrow;
+use trimbench_core::{Bytes, Data, LbaRange};
 
 use super::Ssd;
+use crate::config::TrimmedReads;
+use crate::contents::Contents;
 use crate::mapping::{TableFault, VictimSearch};
 
 #[cfg(test)]
@@ -23,6 +25,29 @@ impl Ssd {
     /// Plants a fault: from now on TRIMs free more than they say.
     pub fn plant_overreach(&mut self, overreach: Overreach) {
         self.overreach = overreach;
+    }
+
+    /// From now on it keeps what blocks hold, as it does from the first stamped write on.
+    pub fn keep_contents(&mut self) {
+        let config = &self.config;
+        self.contents.get_or_insert_with(|| Box::new(Contents::new(config)));
+    }
+
+    /// What these blocks hold is known by this stamp from now on, as if a write had brought it
+    /// before: nothing else changes, and no time passes.
+    pub fn hold_stamped(&mut self, range: LbaRange, generation: u32) {
+        self.keep_contents();
+        if let Some(contents) = &mut self.contents {
+            contents.write(range, Data::Stamped(generation));
+        }
+    }
+
+    /// Plants a fault, or heals it: discarded blocks read in this way, whatever was promised.
+    pub fn read_discarded(&mut self, reads: TrimmedReads) {
+        self.config.contents.reads = reads;
+        if let Some(contents) = &mut self.contents {
+            contents.read_discarded(reads);
+        }
     }
 
     /// Plants a fault in what the tables say of the logical unit of this number; whether it could

@@ -14,6 +14,7 @@ mod gc;
 pub(crate) mod mapping_cache;
 mod mapping_unit;
 mod physics;
+mod power_cut;
 mod profiles;
 mod properties;
 pub(crate) mod slc_cache;

@@ -241,7 +241,7 @@ fn a_power_cut_and_a_preconditioning_leave_an_empty_cache() {
     let mut target = full(dramless(16));
     one_by_one(&mut target, [write(0), read(0)]);
     assert_eq!(pages(&target), (1, 0));
-    target.model_mut().cut_power();
+    trimbench_core::Drive::power_cut(target.model_mut()).unwrap();
     one_by_one(&mut target, [read(1)]);
     assert_eq!(pages(&target), (2, 0));
     target.model_mut().precondition_sequential(Bytes(0), Bytes(4_096));

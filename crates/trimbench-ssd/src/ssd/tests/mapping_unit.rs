@@ -7,7 +7,7 @@ use super::physics::greedy_waf;
 use super::*;
 
 /// With units of so many KiB.
-fn mapping(kib: u64) -> SsdConfig {
+pub(super) fn mapping(kib: u64) -> SsdConfig {
     let unit = Bytes::kib(kib);
     let geometry = Geometry { superblock: Bytes(64 * unit.0), ..plain().geometry };
     SsdConfig { mapping_unit: unit, geometry, ..plain() }
@@ -126,7 +126,7 @@ fn a_power_cut_takes_units_back_as_a_whole() {
         |range, generation| BlockCommand::Write { range, data: Data::Stamped(generation) };
     times(&mut target, &[stamped(units(0, 4), 1), BlockCommand::Flush]);
     times(&mut target, &[stamped(units(2, 1), 2)]);
-    target.model_mut().cut_power();
+    trimbench_core::Drive::power_cut(target.model_mut()).unwrap();
     let mut found = Vec::new();
     target.model_mut().examine(units(0, 4), &mut found).unwrap();
     let stamps = (0..32).map(|block| Content::Stamp { lba: Lba(block), generation: 1 });
