@@ -14,6 +14,7 @@
 )]
 
 mod advice;
+mod attach;
 mod attempts;
 mod doctor;
 mod documents;
@@ -47,13 +48,14 @@ use lab::Lab;
 use results::Measured;
 
 /// Every subject.
-const SUBJECTS: [Subject; 10] = [
+const SUBJECTS: [Subject; 11] = [
     drive_model::SUBJECT,
     filesystems::SUBJECT,
     kernels::SUBJECT,
     real_drives::SUBJECT,
     fit::SUBJECT,
     targets::SUBJECT,
+    attach::SUBJECT,
     safety::SUBJECT,
     speed::SUBJECT,
     advice::SUBJECT,
@@ -144,7 +146,7 @@ fn run(arguments: Arguments) -> Result<bool> {
 
 /// The entries of these names; all without any.
 fn chosen(wanted: &[String]) -> Result<Vec<(&'static Subject, &'static Entry)>> {
-    static ALL: [Subject; 10] = SUBJECTS;
+    static ALL: [Subject; 11] = SUBJECTS;
     let all = || ALL.iter().flat_map(|of| of.entries.iter().map(move |entry| (of, entry)));
     let mut chosen = Vec::new();
     for name in wanted {

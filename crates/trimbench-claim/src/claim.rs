@@ -40,6 +40,7 @@ mod witness;
 pub use inspection::Inspection;
 pub use refusal::ClaimError;
 pub(crate) use uses::Use;
+pub use uses::users_of;
 pub(crate) use witness::{Offence, Witness};
 
 use denial::Denial;

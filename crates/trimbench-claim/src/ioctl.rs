@@ -14,7 +14,7 @@ use crate::errno::last_errno;
 
 mod identity;
 
-pub use identity::{LoopStatus, disk_sequence, loop_status};
+pub use identity::{LoopIo, LoopStatus, disk_sequence, loop_status};
 pub(crate) use identity::{attach_loop, free_loop, is_open_elsewhere, is_read_only, lock_whole};
 
 /// `_IOR(0x15, 0, struct fsuuid2)`.

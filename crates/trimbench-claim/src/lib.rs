@@ -18,7 +18,9 @@
 //!    everything are written to as they are.
 //! 5. **A scratch image belongs to nobody else**: [`ScratchImage`] never has a name, takes only
 //!    room that is free and not promised to others ([`room`]), and is gone with the process.
-//! 6. **Only leftovers of ours are removed**: those whose random name was registered before they
+//! 6. **A file of ours is opened again only as one** ([`open_backing`]): it begins as it must, and
+//!    nobody else has it.
+//! 7. **Only leftovers of ours are removed**: those whose random name was registered before they
 //!    were made ([`registry`]), drafts that nobody is writing ([`OutputDirectory::sweep`]).
 //!
 //! # Where a decision is made
@@ -47,6 +49,7 @@
 //! allowed in `ioctl` alone (calls that no crate wraps). Needs Linux 5.8 (`statx` gives the number
 //! of a mount).
 
+mod backing;
 mod claim;
 mod errno;
 pub mod inspect;
@@ -64,9 +67,10 @@ pub mod sysfs;
 #[cfg(test)]
 mod testing;
 
-pub use claim::{Claim, ClaimError, Consent, Guard, Inspection};
+pub use backing::{BackingError, open_backing};
+pub use claim::{Claim, ClaimError, Consent, Guard, Inspection, users_of};
 pub use errno::{errno_in, errno_of, last_errno};
-pub use ioctl::{LoopStatus, disk_sequence, loop_status};
+pub use ioctl::{LoopIo, LoopStatus, disk_sequence, loop_status};
 pub use loop_device::attach_loop_device;
 pub use output::{
     AppendedFile, Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError,

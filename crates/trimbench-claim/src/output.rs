@@ -101,8 +101,9 @@ pub struct OutputDirectory {
 /// removed file to the next one, often at once; their times of birth differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inode {
-    device: u64,
-    number: u64,
+    /// The device of its filesystem, as `stat` gives it.
+    pub(crate) device: u64,
+    pub(crate) number: u64,
     /// Seconds and nanoseconds; 0 where the filesystem keeps none.
     born: (i64, u32),
 }

@@ -29,6 +29,8 @@ pub enum RegistryKind {
     Tracing,
     /// A control group that limits memory.
     Memory,
+    /// A socket by which an attached drive is asked; it lies beside its entry.
+    Socket,
 }
 
 /// The name of a thing that is about to be made. It stays registered until [`Self::forget`], so
@@ -49,6 +51,7 @@ impl RegistryKind {
         match self {
             Self::Tracing => "tracing",
             Self::Memory => "memory",
+            Self::Socket => "socket",
         }
     }
 }
@@ -85,6 +88,11 @@ impl RegistryToken {
         self.folder.join(&self.entry)
     }
 
+    /// Where a socket of this name lies: beside the entry.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+
     /// The thing is gone, or was never made.
     pub fn forget(&self) {
         // A failure is silent: a later run finds the entry, and nothing of its name.
@@ -119,6 +127,37 @@ fn clean_in(folder: &Path, what: RegistryKind, parent: &Path) -> Result<(), Errn
         }
     }
     Ok(())
+}
+
+/// The sockets of processes that live. Those of processes that were killed are removed.
+///
+/// # Errors
+/// `EPERM` if others may enter the directory of entries.
+pub fn sockets() -> Result<Vec<PathBuf>, Errno> {
+    sockets_in(&folder())
+}
+
+fn sockets_in(folder: &Path) -> Result<Vec<PathBuf>, Errno> {
+    let directory = open(folder)?;
+    let mut living = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&directory).map_err(errno_of)? {
+        let entry = entry.map_err(errno_of)?;
+        let Ok(entry) = entry.file_name().to_str() else { continue };
+        let Some(token) = token_of(RegistryKind::Socket, entry) else { continue };
+        let name = name_of(token);
+        match abandoned(&directory, entry) {
+            Err(Errno(libc::EAGAIN)) => living.push(folder.join(name)),
+            Err(_) => {}
+            Ok(_lock) => {
+                let removed = rustix::fs::unlinkat(&directory, &name, AtFlags::empty());
+                if matches!(removed, Ok(()) | Err(rustix::io::Errno::NOENT)) {
+                    rustix::fs::unlinkat(&directory, entry, AtFlags::empty()).map_err(errno_of)?;
+                }
+            }
+        }
+    }
+    living.sort();
+    Ok(living)
 }
 
 /// Removes a directory without content; whether it is gone then, or was not there.

@@ -66,6 +66,11 @@ impl<M: Model> Faulty<M> {
         &mut self.model
     }
 
+    /// What the model's clock shows at `now`: less, once it was frozen.
+    pub fn inside(&self, now: Instant) -> Instant {
+        self.layer.as_ref().map_or(now, |layer| layer.inside(now))
+    }
+
     /// The error of what is not a command, if the device is broken.
     fn check(&self, operation: &'static str) -> Result<(), DriveError> {
         let broken = self.layer.as_ref().and_then(|layer| layer.broken(layer.now));

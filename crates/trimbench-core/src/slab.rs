@@ -43,6 +43,11 @@ impl<T> Slab<T> {
         self.places[index(number.into())].take().expect("a thing goes once")
     }
 
+    /// All things, in the order of their numbers, which are free again.
+    pub fn into_things(self) -> impl Iterator<Item = T> {
+        self.places.into_iter().flatten()
+    }
+
     /// All things, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().flatten()

@@ -54,7 +54,7 @@ pub(crate) fn time_with_sleep() -> Nanos {
 }
 
 /// Asks the kernel to wake this thread on time, not up to 50 us later as it may by default.
-pub(crate) fn exact_timers() {
+pub fn exact_timers() {
     thread_local! {
         static ASKED: Cell<bool> = const { Cell::new(false) };
     }

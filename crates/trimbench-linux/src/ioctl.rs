@@ -99,6 +99,14 @@ pub fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Has this thread run before all ordinary ones (`SCHED_FIFO`, lowest priority of it); whether the
+/// kernel allows it. For a thread that sleeps nearly always: no other runs while it does.
+pub fn run_first() -> bool {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the call reads one structure, which lives through it; 0 is the calling thread.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) == 0 }
+}
+
 /// Has the filesystem of `directory` discard all its free space. Needs `CAP_SYS_ADMIN`.
 ///
 /// The byte count that the kernel returns is dropped: on XFS it is the length asked for. The

@@ -32,12 +32,12 @@ mod tracepoints;
 mod workers;
 
 pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};
-pub use clock::{monotonic_time, pause, wall_time_unix};
+pub use clock::{exact_timers, monotonic_time, pause, wall_time_unix};
 pub use directory::{
     DirectoryDiscardPath, DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle,
 };
 pub use drain::{DRAIN_RULES, FilesystemDrain, MountDiscard, drain_of, drain_rule};
-pub use ioctl::{FileExtent, file_extents, ignore_file_size_signal, trim_range};
+pub use ioctl::{FileExtent, file_extents, ignore_file_size_signal, run_first, trim_range};
 pub use load_watch::LoadWatch;
 pub use memory::{available_memory, stack_limit};
 pub use mkfs::{

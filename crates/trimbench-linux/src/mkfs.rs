@@ -13,7 +13,7 @@
 
 use std::path::PathBuf;
 
-use trimbench_claim::{ClaimError, Consent, Guard, Inspection, attach_loop_device};
+use trimbench_claim::{ClaimError, Consent, Guard, Inspection, LoopIo, attach_loop_device};
 use trimbench_core::reason;
 use trimbench_core::{
     Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, Files, FilesystemSpec, Interrupt,
@@ -151,7 +151,7 @@ impl MkfsProvisioner {
         };
         let (device, image) = if inspection.is_image() {
             let (file, guard) = claim.into_parts();
-            let attached = attach_loop_device(&file);
+            let attached = attach_loop_device(&file, LoopIo::Cached);
             (attached.and_then(|(file, node)| HeldDevice::new(file, node)), Some(guard))
         } else {
             // Each making claims it again: mkfs and mount want it for themselves.

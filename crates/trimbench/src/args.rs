@@ -1,5 +1,6 @@
 //! The command line as text: parsed and checked for form; nothing is opened.
 
+pub(crate) mod attach;
 pub(crate) mod doctor;
 pub(crate) mod examples;
 pub(crate) mod fit;
@@ -19,6 +20,7 @@ use trimbench_methods::METHODS;
 use trimbench_results::SCHEMA;
 use trimbench_ssd::MODEL_VERSION;
 
+use self::attach::AttachArgs;
 use self::doctor::DoctorArgs;
 use self::fit::{FitArgs, WhatIfArgs};
 use self::trace::TraceCommand;
@@ -44,6 +46,10 @@ pub(crate) enum Command {
     /// Measure. Without arguments: every method but `kernels` on four emulated drives.
     #[command(after_help = examples::RUN)]
     Run(RunArgs),
+    /// Attach an emulated drive as a block device, for any program, filesystem or test suite.
+    /// Needs root.
+    #[command(after_help = examples::ATTACH)]
+    Attach(AttachArgs),
     /// List methods and profiles of emulated drives.
     #[command(after_help = examples::LIST)]
     List {

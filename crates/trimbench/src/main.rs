@@ -4,6 +4,7 @@
 //! printed is decided here. Data goes to stdout, everything else to stderr.
 
 mod args;
+mod attach;
 mod commands;
 mod compare;
 mod complete;
@@ -62,6 +63,7 @@ fn run_program() -> ExitCode {
     trimbench_linux::ignore_file_size_signal();
     let result = match &args.command {
         Command::Doctor(args) => doctor::run(args),
+        Command::Attach(args) => attach::run(args),
         Command::Run(run) => commands::run(run),
         Command::List { what, explain, format } => {
             list::list(what.as_deref(), explain.as_deref(), format.format())

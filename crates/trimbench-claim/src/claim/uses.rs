@@ -155,6 +155,21 @@ pub(super) fn of_device(
     collect(Uses { list, unseen: unseen(&loops), unreadable: 0 }, &related, file)
 }
 
+/// Who uses the block device, in words: mounts in any namespace, devices on top of it, swap, and
+/// processes that have it open, but this one. What cannot be seen is said last.
+pub fn users_of(device: &BlockDevice) -> Vec<String> {
+    match of_device(device, None) {
+        Ok(uses) => {
+            let mut users: Vec<String> = uses.list.iter().map(ToString::to_string).collect();
+            if let Some(Unseen { path, errno }) = uses.unseen {
+                users.push(format!("others may: `{}` cannot be read ({errno})", path.display()));
+            }
+            users
+        }
+        Err(refusal) => vec![format!("that cannot be seen: {refusal}")],
+    }
+}
+
 /// What uses the regular file `file`.
 pub(super) fn of_file(file: FileId) -> Result<Uses, Refusal> {
     let loops = attached_loops();

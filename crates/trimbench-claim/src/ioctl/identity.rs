@@ -124,6 +124,8 @@ const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
 /// Detached by the kernel when the last user has closed it.
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
+/// Requests go past the page cache of the file, many at a time.
+const LO_FLAGS_DIRECT_IO: u32 = 16;
 
 #[repr(C)]
 struct LoopConfig {
@@ -141,10 +143,27 @@ pub(crate) fn free_loop(control: BorrowedFd<'_>) -> Result<u32, Errno> {
     Ok(u32::try_from(number).expect("it is not negative"))
 }
 
+/// How a loop device does the I/O of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopIo {
+    /// Through the page cache, by one thread.
+    Cached,
+    /// Past it, many requests at a time.
+    Direct,
+}
+
 /// Attaches `image` to a loop device, which detaches itself with its last user. EBUSY if something
 /// is attached.
-pub(crate) fn attach_loop(device: BorrowedFd<'_>, image: BorrowedFd<'_>) -> Result<(), Errno> {
+pub(crate) fn attach_loop(
+    device: BorrowedFd<'_>,
+    image: BorrowedFd<'_>,
+    io: LoopIo,
+) -> Result<(), Errno> {
     let file = u32::try_from(image.as_raw_fd()).expect("an open file's number is not negative");
-    let info = LoopInfo64 { flags: LO_FLAGS_AUTOCLEAR, ..LoopInfo64::ZERO };
+    let flags = match io {
+        LoopIo::Cached => LO_FLAGS_AUTOCLEAR,
+        LoopIo::Direct => LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO,
+    };
+    let info = LoopInfo64 { flags, ..LoopInfo64::ZERO };
     call(device, LOOP_CONFIGURE, &mut LoopConfig { file, block_size: 0, info, reserved: [0; 8] })
 }

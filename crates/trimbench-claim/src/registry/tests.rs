@@ -102,3 +102,21 @@ fn only_whole_tokens_of_the_kind_count() {
         assert_eq!(token_of(RegistryKind::Memory, entry), expected, "{entry}");
     }
 }
+
+#[test]
+fn the_socket_of_a_killed_process_is_removed_and_that_of_a_living_one_is_found() {
+    let Place { entries, .. } = &place();
+    let make = || {
+        let token = RegistryToken::in_folder(entries, RegistryKind::Socket).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(token.socket()).unwrap();
+        (token, socket)
+    };
+    let ((living, _socket), dead) = (make(), make());
+    let foreign = entries.join("trimbench-0123456789abcdef");
+    fs::write(&foreign, "").unwrap();
+    let gone = dead.0.socket();
+    drop(dead);
+    assert_eq!(sockets_in(entries).unwrap(), [living.socket()]);
+    assert!(!gone.exists() && foreign.exists());
+    assert_eq!(names(entries).len(), 3, "the living one's two, and the foreign one");
+}

@@ -153,8 +153,11 @@ pub struct EmulatedDrives {
 }
 
 impl EmulatedSpec {
-    /// Reads `NAME[,key=value]...`.
-    pub(crate) fn parse(text: &str, capacity: Option<Bytes>) -> Result<Self, TargetError> {
+    /// Reads `NAME[,key=value]...`; `capacity` is what is asked for beside it.
+    ///
+    /// # Errors
+    /// An unknown profile or key, or a value out of its range.
+    pub fn parse(text: &str, capacity: Option<Bytes>) -> Result<Self, TargetError> {
         let (name, settings) = match text.split_once(',') {
             Some((name, settings)) => (name.to_owned(), Some(settings)),
             None => (text.to_owned(), None),
@@ -188,6 +191,15 @@ impl EmulatedSpec {
         let spec = Self { name, profile, profile_hash, settings };
         spec.check(spec.capacity())?;
         Ok(spec)
+    }
+
+    /// The numbers of the drive, and the faults that are planted in it, for one that is attached.
+    ///
+    /// # Errors
+    /// If its tables do not fit into memory.
+    pub fn attachment(&self) -> Result<(SsdConfig, FaultPlan, Overreach), TargetError> {
+        let config = self.check(self.capacity())?;
+        Ok((config, self.settings.faults(), self.settings.overreach()))
     }
 
     /// Whether it may lie below a filesystem or a pool, which have a block layer of their own.

@@ -30,6 +30,8 @@ pub(crate) const RUN: &str = end!(
     "run /srv/data",
     "run delete-stall --target ext4:sim:generic-nvme-tlc --deletes 1GiB"
 );
+pub(crate) const ATTACH: &str =
+    end!(["attach"], "attach vendor2 --capacity 16GiB", "attach --fault power-cut /dev/loop0");
 pub(crate) const LIST: &str = end!(["list"], "list steady-state", "list generic-nvme-tlc --json");
 pub(crate) const REPORT: &str =
     end!(["report"], "report", "report trimbench-runs/20261127T120000Z --html report.html");

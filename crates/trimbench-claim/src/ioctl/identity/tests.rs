@@ -78,7 +78,7 @@ fn free_loop_devices_are_attached_one_after_the_other_and_let_go_of_by_themselve
         (0..16).find_map(|_| {
             let number = free_loop(control.as_fd()).unwrap();
             let device = open(&format!("/dev/loop{number}")).unwrap();
-            match attach_loop(device.as_fd(), image.as_file().as_fd()) {
+            match attach_loop(device.as_fd(), image.as_file().as_fd(), LoopIo::Cached) {
                 Ok(()) => Some((number, Attached { device, file })),
                 Err(errno) => {
                     assert_eq!(errno, Errno(libc::EBUSY));

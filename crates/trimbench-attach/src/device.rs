@@ -1,0 +1,193 @@
+//! An engine behind a loop device.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use fuser::BackgroundSession;
+use rustix::fs::MemfdFlags;
+use rustix::mm::MlockAllFlags;
+use trimbench_claim::sysfs::BlockDevice;
+use trimbench_claim::{LoopIo, attach_loop_device, users_of};
+use trimbench_core::Errno;
+use trimbench_core::fault::{FaultPlan, Faulty};
+use trimbench_ssd::{DriveConfigError, Overreach, SsdConfig, TrimmedReads};
+
+use crate::backing::{self, BackingFileError, BackingPlace, Kept};
+use crate::drive::{self, InitialState};
+use crate::engine::{Engine, Timer};
+use crate::fuse;
+use crate::store::Store;
+
+/// What is to be attached.
+#[derive(Clone, Debug)]
+pub struct Attachment {
+    /// The drive.
+    pub config: SsdConfig,
+    /// Faults of it that are planted from the beginning.
+    pub faults: FaultPlan,
+    /// What each discard frees beside what it says: a planted fault.
+    pub overreach: Overreach,
+    /// The file that keeps what it holds; without one it is gone with the drive.
+    pub backing: Option<BackingPlace>,
+    /// The state in which it begins, unless a file has it.
+    pub state: InitialState,
+    /// How often its time runs slower than the machine's; at least 1.
+    pub slow_down: u32,
+    /// Whether everything that happens to it is kept for [`Engine::take_log`].
+    pub logs: bool,
+}
+
+/// Why a drive cannot be attached.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// The drive's numbers are none of a drive.
+    #[error(transparent)]
+    Drive(#[from] DriveConfigError),
+    /// The file that was to keep its contents does not.
+    #[error(transparent)]
+    Backing(#[from] BackingFileError),
+    /// The kernel does not give what it takes.
+    #[error("{what}: {errno}")]
+    Kernel {
+        /// What was tried.
+        what: &'static str,
+        /// Its reason.
+        errno: Errno,
+    },
+}
+
+impl AttachError {
+    /// What to do about it.
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Kernel { errno: Errno(1 | 13), .. } => Some("a block device is made as root"),
+            Self::Kernel { what: FUSE, .. } => Some(
+                "the kernel serves the drive by FUSE: `modprobe fuse`; in a container, give it \
+                 `/dev/fuse`",
+            ),
+            Self::Kernel { what: LOOP, .. } => Some(
+                "the device is a loop device: `modprobe loop`; in a container, give it \
+                 `/dev/loop-control` and loop devices",
+            ),
+            Self::Backing(error) => error.advice(),
+            Self::Kernel { .. } | Self::Drive(_) => None,
+        }
+    }
+}
+
+/// Requests that a loop device has under way at once, unless somebody has changed it.
+const QUEUE: u64 = 128;
+const FUSE: &str = "no file can be served by FUSE";
+const LOOP: &str = "no loop device is to be had";
+const MEMORY: &str = "there is no memory for the contents";
+
+/// An emulated drive that is a block device until this is dropped. Programs that have the device
+/// open then get EIO from it, and a filesystem on it stays mounted: see [`Self::users`].
+#[derive(Debug)]
+pub struct AttachedDrive {
+    engine: Engine,
+    node: PathBuf,
+    /// The last of its users, unless others have it open.
+    device: Option<OwnedFd>,
+    timer: Option<Timer>,
+    session: Option<BackgroundSession>,
+}
+
+impl AttachedDrive {
+    /// Makes the drive and attaches it. Needs root.
+    ///
+    /// The driver of loop devices sends zeroing that may free blocks exactly as it sends a discard.
+    /// So over a loop device discarded blocks read as zeroes, whatever the drive does: anything
+    /// else would hand a filesystem old data where it asked for zeroes.
+    ///
+    /// # Errors
+    /// A number out of range; no root, no FUSE, no loop device.
+    pub fn attach(attachment: Attachment) -> Result<Self, AttachError> {
+        let Attachment { mut config, faults, overreach, backing, state, slow_down, logs } =
+            attachment;
+        config.contents.reads = TrimmedReads::Zeroes;
+        let capacity = config.capacity.0;
+        let may_lose = drive::may_lose(&config);
+        let failed = |what| move |error: io::Error| AttachError::Kernel { what, errno: of(&error) };
+        let (mut ssd, store) = if let Some(place) = backing {
+            let Kept { file, start, drive, map } = backing::open(&place, config, state)?;
+            (drive, Store::new(file, start, may_lose).with_map(map))
+        } else {
+            let contents = rustix::fs::memfd_create("trimbench-drive", MemfdFlags::CLOEXEC);
+            let contents = contents.map_err(|errno| failed(MEMORY)(errno.into()))?;
+            let contents = File::from(contents);
+            contents.set_len(capacity).map_err(failed(MEMORY))?;
+            (drive::made(config, state)?, Store::new(contents, 0, may_lose))
+        };
+        ssd.plant_overreach(overreach);
+        protect();
+        let started = Engine::start(Faulty::new(ssd, faults), store, slow_down, logs);
+        let (engine, timer) = started.map_err(failed("no thread can be started"))?;
+        let served = fuse::serve(engine.clone()).map_err(failed(FUSE))?;
+        let attached = attach_loop_device(&served.file, LoopIo::Direct);
+        let (device, node) = attached.map_err(|errno| AttachError::Kernel { what: LOOP, errno })?;
+        widen_queue(&node);
+        let session = Some(served.session);
+        Ok(Self { engine, node, device: Some(device), timer: Some(timer), session })
+    }
+
+    /// The engine: statistics, faults, the log.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The block device, such as `/dev/loop3`.
+    pub fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Who uses the device, in words; empty if nobody does.
+    pub fn users(&self) -> Vec<String> {
+        BlockDevice::from_node(&self.node).map_or_else(Vec::new, |device| users_of(&device))
+    }
+}
+
+impl Drop for AttachedDrive {
+    fn drop(&mut self) {
+        // First nobody waits for an answer any more, then the kernel lets go of the device, which
+        // waits for those who have it open.
+        drop(self.timer.take());
+        self.engine.keep();
+        drop(self.device.take());
+        if let Some(session) = self.session.take()
+            && self.users().is_empty()
+        {
+            let _ = session.join();
+        }
+    }
+}
+
+/// Gives the queue its width and its longest discard again: what somebody wrote for a loop device
+/// outlives what was attached to it.
+fn widen_queue(node: &Path) {
+    let Some(device) = BlockDevice::from_node(node) else { return };
+    let queue = device.disk().join("queue");
+    let granularity = device.number("queue/discard_granularity").unwrap_or(1).max(1);
+    let longest = device.number("queue/discard_max_hw_bytes").unwrap_or(0);
+    let longest = longest / granularity * granularity;
+    for (name, least) in [("nr_requests", QUEUE), ("discard_max_bytes", longest)] {
+        if device.number(&format!("queue/{name}")).is_some_and(|now| now < least) {
+            // A queue that stays as it is shows in what is under way at once.
+            let _ = std::fs::write(queue.join(name), least.to_string());
+        }
+    }
+}
+
+/// What serves a block device must not wait for memory that only this device can give back.
+fn protect() {
+    // Both are refused to who has no right to them, and matter only where memory is short.
+    let _ = rustix::process::configure_io_flusher_behavior(true);
+    let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+    let _ = rustix::mm::mlockall(flags);
+}
+
+fn of(error: &io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno(5), Errno)
+}

@@ -1,0 +1,248 @@
+//! The engine: an emulated drive that answers in the machine's time.
+//!
+//! The model stands under one lock, with its clock and its bytes. A command is stamped with the
+//! drive's time when it gets the lock, after everything due by then has happened: so the log of
+//! arrivals alone says what the model did, and a replay in virtual time comes to the same instants.
+//! A reply leaves at the model's instant, sent by the timer's thread; how much later it left is
+//! counted as *lateness*.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use trimbench_core::fault::Faulty;
+use trimbench_core::{Errno, Instant, Nanos};
+use trimbench_linux::monotonic_time;
+use trimbench_ssd::Ssd;
+
+use crate::faults::LiveFault;
+use crate::log::LogEntry;
+use crate::statistics::{RequestKind, Statistics, Timing};
+use crate::store::Store;
+use state::{Due, State};
+
+mod state;
+#[cfg(test)]
+mod tests;
+
+/// What a transport asks for. Addresses and lengths are bytes, whole logical blocks of 512.
+#[derive(Clone, Copy, Debug)]
+pub enum Request<'a> {
+    /// Read so much.
+    Read {
+        /// From here on.
+        offset: u64,
+        /// How much.
+        length: u64,
+    },
+    /// Write these bytes.
+    Write {
+        /// From here on.
+        offset: u64,
+        /// What.
+        data: &'a [u8],
+    },
+    /// Have them read as zeroes: written as such, as to a drive that has no command for it.
+    Zero {
+        /// From here on.
+        offset: u64,
+        /// How much.
+        length: u64,
+    },
+    /// They are no longer needed.
+    Discard {
+        /// From here on.
+        offset: u64,
+        /// How much.
+        length: u64,
+    },
+    /// Make durable what was written.
+    Flush,
+}
+
+/// How a request ended: the bytes of a read, and nothing of others.
+pub type RequestOutcome = Result<Vec<u8>, Errno>;
+/// Tells the transport how its request ended. Called once, by any thread, without a lock.
+pub type Reply = Box<dyn FnOnce(RequestOutcome) + Send>;
+
+/// An emulated drive that answers in the machine's time. Shared by the threads of a transport.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+/// The thread that sends what is due. When it is dropped, what is still under way ends with EIO.
+#[derive(Debug)]
+pub struct Timer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    /// Something happens earlier than the timer sleeps.
+    earlier: Condvar,
+    timing: Mutex<Timing>,
+}
+
+impl Engine {
+    /// An engine of this drive, which holds what `store` says, and whose time runs `slow_down`
+    /// times slower than the machine's. With `logs`, everything that happens to it is kept until it
+    /// is [taken](Self::take_log).
+    pub(crate) fn start(
+        drive: Faulty<Ssd>,
+        store: Store,
+        slow_down: u32,
+        logs: bool,
+    ) -> std::io::Result<(Self, Timer)> {
+        let state = State::new(drive, store, (monotonic_time(), slow_down), logs);
+        let shared = Arc::new(Shared {
+            timing: Mutex::new(Timing::new(slow_down)),
+            state: Mutex::new(state),
+            earlier: Condvar::new(),
+        });
+        let timers = Arc::clone(&shared);
+        let builder = std::thread::Builder::new().name("drive-timer".to_owned());
+        let thread = builder.spawn(move || timers.run())?;
+        let timer = Timer { shared: Arc::clone(&shared), thread: Some(thread) };
+        Ok((Self { shared }, timer))
+    }
+
+    /// Bytes that the drive exports.
+    pub fn capacity(&self) -> u64 {
+        self.shared.state().capacity()
+    }
+
+    /// Submits a request, which `reply` is told the end of. EINVAL of one that is no whole blocks
+    /// or lies beyond the end of the drive.
+    pub fn submit(&self, request: Request<'_>, reply: Reply) {
+        self.shared.with(|state, now, due| state.submit(now, request, reply, due));
+    }
+
+    /// Plants a fault, or takes it back.
+    ///
+    /// # Errors
+    /// Why that cannot be done: in words.
+    pub fn plant(&self, fault: &LiveFault) -> Result<(), String> {
+        self.shared.with(|state, now, due| state.plant(now, fault, due))
+    }
+
+    /// What has happened since the drive was attached.
+    pub fn statistics(&self) -> Statistics {
+        let counted = self.shared.with(|state, _, _| state.counted());
+        self.shared.timing().statistics(counted)
+    }
+
+    /// What happened since the last call, if it is logged.
+    pub fn take_log(&self) -> Vec<LogEntry> {
+        self.shared.state().take_log()
+    }
+
+    /// Keeps what the drive holds, where a file does: it is not attached any more.
+    pub(crate) fn keep(&self) {
+        // What cannot be kept is as after a power cut at the last flush.
+        let _ = self.shared.state().keep_all();
+    }
+
+    /// Gives back the room of up to 1 MiB that was discarded; whether there is more to do. To be
+    /// called again and again: it takes the drive's lock.
+    pub fn reclaim(&self) -> bool {
+        self.shared.with(|state, now, _| state.reclaim(Some(now)))
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn timing(&self) -> MutexGuard<'_, Timing> {
+        self.timing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something to the drive at its present instant, sends what is due then, and wakes the
+    /// timer if something comes earlier than it thinks.
+    fn with<T>(&self, act: impl FnOnce(&mut State, Instant, &mut Vec<Due>) -> T) -> T {
+        let mut due = Vec::new();
+        let mut state = self.state();
+        let now = state.advance(monotonic_time(), &mut due);
+        let answer = act(&mut state, now, &mut due);
+        // What it takes no time to do ends at once.
+        state.advance_to(now, &mut due);
+        let wakes = state.comes_earlier();
+        drop(state);
+        if wakes {
+            self.earlier.notify_one();
+        }
+        self.send(&mut due);
+        answer
+    }
+
+    /// Sends replies, and counts how late they are.
+    fn send(&self, due: &mut Vec<Due>) {
+        for due in due.drain(..) {
+            let Due { reply, outcome, timed } = due;
+            reply(outcome);
+            if let Some(timed) = timed {
+                let lateness = monotonic_time().saturating_sub(timed.due);
+                self.timing().count((timed.kind, timed.bytes), timed.took, lateness);
+            }
+        }
+    }
+
+    /// The timer's thread.
+    fn run(&self) {
+        trimbench_linux::exact_timers();
+        trimbench_linux::run_first();
+        let mut due = Vec::new();
+        let mut state = self.state();
+        while !state.has_stopped() {
+            let machine = monotonic_time();
+            state.advance(machine, &mut due);
+            if !due.is_empty() {
+                drop(state);
+                self.send(&mut due);
+                state = self.state();
+                continue;
+            }
+            let wake = state.sleep();
+            state = match wake {
+                None => self.earlier.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(wake) => {
+                    let span = Duration::from_nanos(wake.saturating_sub(machine).0);
+                    let woken = self.earlier.wait_timeout(state, span);
+                    let (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
+                    let late = monotonic_time().saturating_sub(wake);
+                    self.timing().woken(late);
+                    state
+                }
+            };
+        }
+        state.fail_all(&mut due);
+        drop(state);
+        self.send(&mut due);
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.shared.state().stop();
+        self.shared.earlier.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // Its panic was reported by its own thread.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A request's times.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    kind: RequestKind,
+    bytes: u64,
+    /// From its arrival to the model's instant, in the drive's time.
+    took: Nanos,
+    /// The machine's time of that instant.
+    due: Nanos,
+}

@@ -1,0 +1,298 @@
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a device that answers by the wall's clock"
+)]
+
+use std::sync::mpsc::{Receiver, channel};
+
+use trimbench_core::Bytes;
+use trimbench_core::fault::FaultPlan;
+use trimbench_core::rng::Rng;
+use trimbench_core::units::index;
+use trimbench_ssd::{Profile, SsdConfig, TrimmedReads};
+
+use super::*;
+use crate::drive::{self, InitialState};
+use crate::log::{LogEvent, replay};
+
+/// Blocks that random operations are about.
+const SPAN: u64 = 512;
+
+struct Tested {
+    engine: Engine,
+    config: SsdConfig,
+    timer: Timer,
+}
+
+fn config(profile: &str) -> SsdConfig {
+    let mut config = Profile::built_in(profile).unwrap().config;
+    config.capacity = Bytes::gib(1);
+    config.contents.reads = TrimmedReads::Zeroes;
+    config
+}
+
+fn started(profile: &str) -> Tested {
+    let config = config(profile);
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(config.capacity.0).unwrap();
+    let store = Store::new(file, 0, drive::may_lose(&config));
+    let drive = drive::made(config.clone(), InitialState::Filled).unwrap();
+    let drive = Faulty::new(drive, FaultPlan::default());
+    let (engine, timer) = Engine::start(drive, store, 1, true).unwrap();
+    Tested { engine, config, timer }
+}
+
+impl Tested {
+    fn begin(&self, request: Request<'_>) -> Receiver<RequestOutcome> {
+        let (sender, receiver) = channel();
+        self.engine.submit(
+            request,
+            Box::new(move |outcome| {
+                let _ = sender.send(outcome);
+            }),
+        );
+        receiver
+    }
+
+    fn run(&self, request: Request<'_>) -> RequestOutcome {
+        self.begin(request).recv().unwrap()
+    }
+
+    fn read(&self, block: u64, blocks: u64) -> Vec<u8> {
+        self.run(Request::Read { offset: block * 512, length: blocks * 512 }).unwrap()
+    }
+
+    fn write(&self, block: u64, byte: u8) {
+        let data = [byte; 4_096];
+        self.run(Request::Write { offset: block * 512, data: &data }).unwrap();
+    }
+
+    fn discard(&self, block: u64) {
+        self.run(Request::Discard { offset: block * 512, length: 4_096 }).unwrap();
+    }
+
+    fn flush(&self) {
+        self.run(Request::Flush).unwrap();
+    }
+
+    fn cut(&self) {
+        self.engine.plant(&LiveFault::PowerCut).unwrap();
+        self.engine.plant(&LiveFault::PowerOn).unwrap();
+    }
+
+    /// The log comes to the same in virtual time. How many commands ended.
+    fn replayed(&self) -> usize {
+        let drive = drive::made(self.config.clone(), InitialState::Filled).unwrap();
+        let log = self.engine.take_log();
+        replay(&mut Faulty::new(drive, FaultPlan::default()), &log).unwrap()
+    }
+}
+
+#[test]
+fn what_was_written_is_read_and_a_replay_comes_to_the_same_instants() {
+    for profile in ["generic-sata-tlc", "generic-nvme-tlc", "generic-nvme-dramless"] {
+        let tested = started(profile);
+        let mut rng = Rng::new(1);
+        let mut held: Vec<Option<u8>> = vec![None; index(SPAN)];
+        for _ in 0..300 {
+            let first = rng.below(SPAN - 16) / 8 * 8;
+            let blocks = 8 * (1 + rng.below(2));
+            let (offset, length) = (first * 512, blocks * 512);
+            let places = index(first)..index(first + blocks);
+            match rng.below(6) {
+                0 => {
+                    tested.run(Request::Discard { offset, length }).unwrap();
+                    held[places].fill(Some(0));
+                }
+                1 => {
+                    tested.run(Request::Zero { offset, length }).unwrap();
+                    held[places].fill(Some(0));
+                }
+                2 => tested.flush(),
+                3 => {
+                    let read = tested.read(first, blocks);
+                    for (block, held) in read.chunks(512).zip(&held[places]) {
+                        assert!(held.is_none_or(|held| block == [held; 512]), "{profile}");
+                    }
+                }
+                _ => {
+                    let byte = u8::try_from(1 + rng.below(255)).unwrap();
+                    let data = vec![byte; index(length)];
+                    tested.run(Request::Write { offset, data: &data }).unwrap();
+                    held[places].fill(Some(byte));
+                }
+            }
+            let _more = tested.engine.reclaim();
+        }
+        assert!(tested.replayed() >= 300, "{profile}");
+    }
+}
+
+#[test]
+fn requests_run_side_by_side_and_are_replayed_in_their_order() {
+    let tested = started("generic-nvme-tlc");
+    let data = [1; 4_096];
+    let mut rng = Rng::new(2);
+    let begun: Vec<_> = (0..200)
+        .map(|number| {
+            let offset = rng.below(1 << 18) * 4_096;
+            match number % 3 {
+                0 => tested.begin(Request::Write { offset, data: &data }),
+                1 => tested.begin(Request::Read { offset, length: 4_096 }),
+                _ => tested.begin(Request::Discard { offset, length: 4_096 }),
+            }
+        })
+        .collect();
+    for ended in begun {
+        ended.recv().unwrap().unwrap();
+    }
+    assert!(tested.engine.statistics().most_under_way > 8);
+    assert_eq!(tested.replayed(), 200);
+}
+
+#[test]
+fn what_is_no_whole_block_of_the_drive_is_refused_and_reaches_nothing() {
+    let tested = started("generic-nvme-tlc");
+    let capacity = tested.engine.capacity();
+    for (offset, length) in [
+        (capacity, 512),
+        (capacity - 512, 1_024),
+        (u64::MAX - 511, 512),
+        (u64::MAX, u64::MAX),
+        (1, 512),
+        (512, 100),
+        (0, u64::MAX / 512 * 512),
+    ] {
+        for request in [
+            Request::Read { offset, length },
+            Request::Zero { offset, length },
+            Request::Discard { offset, length },
+        ] {
+            assert_eq!(tested.run(request), Err(Errno(22)), "{request:?}");
+        }
+    }
+    let beyond = Request::Write { offset: capacity - 512, data: &[0; 1_024] };
+    assert_eq!(tested.run(beyond), Err(Errno(22)));
+    assert_eq!(tested.run(Request::Discard { offset: capacity, length: 0 }), Ok(Vec::new()));
+    assert!(tested.engine.take_log().is_empty());
+}
+
+#[test]
+fn the_power_goes_under_load_and_what_a_flush_covered_is_there() {
+    for profile in ["generic-sata-tlc", "generic-nvme-tlc"] {
+        let tested = started(profile);
+        let mut rng = Rng::new(3);
+        for round in 0..20_u8 {
+            for block in (0..64).step_by(8) {
+                tested.write(block, 2 * round + 1);
+            }
+            tested.flush();
+            let data = [2 * round + 2; 4_096];
+            let begun: Vec<_> = (0..8)
+                .map(|number| tested.begin(Request::Write { offset: number * 4_096, data: &data }))
+                .collect();
+            std::thread::sleep(Duration::from_micros(rng.below(400)));
+            tested.engine.plant(&LiveFault::PowerCut).unwrap();
+            for ended in begun {
+                assert!(matches!(ended.recv().unwrap(), Ok(_) | Err(Errno(5))));
+            }
+            let write = Request::Write { offset: 0, data: &data };
+            assert_eq!(tested.run(write), Err(Errno(5)), "the power is off");
+            tested.engine.plant(&LiveFault::PowerOn).unwrap();
+            for block in (0..64).step_by(8) {
+                let read = tested.read(block, 8);
+                let versions = [2 * round + 1, 2 * round + 2];
+                assert!(versions.iter().any(|byte| read == [*byte; 4_096]), "{profile}: {round}");
+            }
+        }
+        assert!(tested.replayed() > 20 * 9, "{profile}");
+    }
+}
+
+#[test]
+fn each_fault_does_what_it_says_and_is_taken_back() {
+    let tested = started("generic-sata-tlc");
+    let plant = |fault| tested.engine.plant(&fault).unwrap();
+    let holds = |block, byte| tested.read(block, 8) == [byte; 4_096];
+    tested.write(0, 1);
+    tested.flush();
+    plant(LiveFault::LyingFlush(true));
+    tested.write(0, 2);
+    tested.flush();
+    tested.cut();
+    assert!(holds(0, 1), "the flush was a lie");
+    plant(LiveFault::LyingFlush(false));
+    tested.write(0, 2);
+    tested.flush();
+    tested.cut();
+    assert!(holds(0, 2));
+
+    plant(LiveFault::IgnoredDiscards(true));
+    tested.discard(0);
+    assert!(holds(0, 2));
+    plant(LiveFault::IgnoredDiscards(false));
+    tested.discard(0);
+    assert!(holds(0, 0));
+
+    plant(LiveFault::Unreadable(std::iter::once(4_096..4_608).collect()));
+    let read = Request::Read { offset: 0, length: 8_192 };
+    assert_eq!(tested.run(read), Err(Errno(5)));
+    assert!(holds(0, 0));
+    tested.write(8, 3);
+    assert!(holds(8, 3), "what is written can be read again");
+
+    tested.write(16, 4);
+    tested.write(24, 5);
+    plant(LiveFault::NeighbourLost { before: 0, behind: 4_096 });
+    tested.discard(16);
+    assert!(holds(24, 0), "the neighbour went with it");
+    assert!(tested.engine.plant(&LiveFault::NeighbourLost { before: 1, behind: 0 }).is_err());
+    plant(LiveFault::NeighbourLost { before: 0, behind: 0 });
+
+    plant(LiveFault::OldDataAfterDiscard(true));
+    tested.write(32, 6);
+    tested.discard(32);
+    assert!(holds(32, 6));
+    plant(LiveFault::OldDataAfterDiscard(false));
+    assert!(holds(32, 0));
+
+    let begun = std::time::Instant::now();
+    plant(LiveFault::Stall { after: 0, span: 200_000_000 });
+    tested.flush();
+    assert!(begun.elapsed() >= Duration::from_millis(200));
+}
+
+#[test]
+fn a_drive_that_ends_answers_what_is_under_way() {
+    let tested = started("generic-sata-tlc");
+    tested.engine.plant(&LiveFault::Stall { after: 0, span: u64::MAX / 4 }).unwrap();
+    let begun = tested.begin(Request::Flush);
+    let Tested { engine, timer, .. } = tested;
+    drop(timer);
+    assert_eq!(begun.recv().unwrap(), Err(Errno(5)));
+    let (sender, receiver) = channel();
+    engine.submit(Request::Flush, Box::new(move |outcome| drop(sender.send(outcome))));
+    assert_eq!(receiver.recv().unwrap(), Err(Errno(5)));
+}
+
+#[test]
+fn generations_wrap_and_leave_zero_out() {
+    let tested = started("generic-nvme-tlc");
+    tested.engine.shared.state().begin_generations_at(u32::MAX - 1);
+    for byte in 1..=4 {
+        tested.write(0, byte);
+        assert!(tested.read(0, 8) == [byte; 4_096]);
+    }
+    let log = tested.engine.take_log();
+    let generations: Vec<u32> = log
+        .iter()
+        .filter_map(|entry| match entry.event {
+            LogEvent::Submitted {
+                command: crate::LoggedCommand::Write { generation, .. }, ..
+            } => generation,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(generations, [u32::MAX, 1, 2, 3]);
+}

@@ -1,0 +1,208 @@
+//! The transport by FUSE: a filesystem with one file, which is the drive. It is mounted nowhere, so
+//! nobody else can open it, and it goes with the last user of the file.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::time::{Duration, UNIX_EPOCH};
+
+use fuser::{
+    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
+    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData,
+    ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request as Asked, Session,
+    SessionACL, WriteFlags,
+};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create};
+use rustix::mount::{fsconfig_set_string, fsmount, fsopen};
+
+use crate::engine::{Engine, Request, RequestOutcome};
+
+/// The one file.
+const NAME: &str = "drive";
+const FILE: INodeNo = INodeNo(2);
+/// What a loop device takes for the granularity of discards.
+const FS_BLOCK: u32 = 4096;
+/// How long the kernel may believe what it was told of the file: it never changes.
+const TTL: Duration = Duration::from_secs(1 << 30);
+/// Requests that the kernel has under way at once. With fewer a loop device's queue of 128 is not
+/// seen whole; the default is 16.
+const IN_FLIGHT: u16 = 512;
+/// The largest write, bytes.
+const WRITE_MAX: u32 = 1 << 20;
+/// Threads that take requests.
+const THREADS: usize = 2;
+
+/// A file that is the drive, and what serves it.
+#[derive(Debug)]
+pub(crate) struct ServedFile {
+    /// The file. Once it and every copy of it are closed, the session ends.
+    pub(crate) file: OwnedFd,
+    pub(crate) session: BackgroundSession,
+}
+
+/// Serves a drive as a file that has no name anywhere.
+pub(crate) fn serve(engine: Engine) -> io::Result<ServedFile> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let device = rustix::fs::open("/dev/fuse", flags, Mode::empty())?;
+    let context = fsopen("fuse", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(&context, "fd", device.as_raw_fd().to_string())?;
+    fsconfig_set_string(&context, "rootmode", "40000")?;
+    fsconfig_set_string(&context, "user_id", "0")?;
+    fsconfig_set_string(&context, "group_id", "0")?;
+    fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+    let size = engine.capacity();
+    let mut config = Config::default();
+    config.n_threads = Some(THREADS);
+    let session = Session::from_fd(DriveFile { engine, size }, device, SessionACL::Owner, config)?;
+    let session = session.spawn()?;
+    let file = rustix::fs::openat(&mount, NAME, flags, Mode::empty())?;
+    Ok(ServedFile { file, session })
+}
+
+#[derive(Debug)]
+struct DriveFile {
+    engine: Engine,
+    size: u64,
+}
+
+impl DriveFile {
+    fn attributes(&self, node: INodeNo) -> FileAttr {
+        let is_file = node == FILE;
+        FileAttr {
+            ino: node,
+            size: if is_file { self.size } else { 0 },
+            blocks: 0,
+            atime: UNIX_EPOCH,
+            mtime: UNIX_EPOCH,
+            ctime: UNIX_EPOCH,
+            crtime: UNIX_EPOCH,
+            kind: if is_file { FileType::RegularFile } else { FileType::Directory },
+            perm: if is_file { 0o600 } else { 0o700 },
+            nlink: 1,
+            uid: 0,
+            gid: 0,
+            rdev: 0,
+            blksize: FS_BLOCK,
+            flags: 0,
+        }
+    }
+}
+
+/// A number of the kernel, as FUSE has it.
+fn errno(errno: trimbench_core::Errno) -> Errno {
+    Errno::from_i32(errno.0)
+}
+
+fn answer(reply: ReplyEmpty) -> Box<dyn FnOnce(RequestOutcome) + Send> {
+    Box::new(|outcome| match outcome {
+        Ok(_) => reply.ok(),
+        Err(error) => reply.error(errno(error)),
+    })
+}
+
+impl Filesystem for DriveFile {
+    fn init(&mut self, _: &Asked, config: &mut KernelConfig) -> io::Result<()> {
+        let lacking = |_| io::Error::new(io::ErrorKind::Unsupported, "FUSE without direct I/O");
+        config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).map_err(lacking)?;
+        let invalid = |_| io::Error::new(io::ErrorKind::InvalidInput, "FUSE refuses a limit");
+        config.set_max_background(IN_FLIGHT).map_err(invalid)?;
+        config.set_congestion_threshold(IN_FLIGHT).map_err(invalid)?;
+        // The kernel may allow less.
+        let _ = config.set_max_write(WRITE_MAX);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Asked, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if name == NAME {
+            reply.entry(&TTL, &self.attributes(FILE), Generation(0));
+        } else {
+            reply.error(Errno::ENOENT);
+        }
+    }
+
+    fn getattr(&self, _: &Asked, node: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        reply.attr(&TTL, &self.attributes(node));
+    }
+
+    fn open(&self, _: &Asked, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        let parallel = FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES;
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO | parallel);
+    }
+
+    fn statfs(&self, _: &Asked, _: INodeNo, reply: ReplyStatfs) {
+        reply.statfs(self.size / u64::from(FS_BLOCK), 0, 0, 1, 0, FS_BLOCK, 255, FS_BLOCK);
+    }
+
+    fn read(
+        &self,
+        _: &Asked,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let request = Request::Read { offset, length: size.into() };
+        self.engine.submit(
+            request,
+            Box::new(|outcome| match outcome {
+                Ok(bytes) => reply.data(&bytes),
+                Err(error) => reply.error(errno(error)),
+            }),
+        );
+    }
+
+    fn write(
+        &self,
+        _: &Asked,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let length = u32::try_from(data.len()).expect("a request is short");
+        self.engine.submit(
+            Request::Write { offset, data },
+            Box::new(move |outcome| match outcome {
+                Ok(_) => reply.written(length),
+                Err(error) => reply.error(errno(error)),
+            }),
+        );
+    }
+
+    fn fsync(&self, _: &Asked, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        self.engine.submit(Request::Flush, answer(reply));
+    }
+
+    /// A loop device sends a discard, and zeroing that may free blocks, as holes; zeroing that may
+    /// not as a range of zeroes.
+    fn fallocate(
+        &self,
+        _: &Asked,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let flags = FallocateFlags::from_bits_retain(mode.cast_unsigned());
+        let keeps = FallocateFlags::KEEP_SIZE;
+        if flags == FallocateFlags::PUNCH_HOLE | keeps {
+            self.engine.submit(Request::Discard { offset, length }, answer(reply));
+        } else if flags == FallocateFlags::ZERO_RANGE | keeps {
+            self.engine.submit(Request::Zero { offset, length }, answer(reply));
+        } else {
+            reply.error(Errno::EOPNOTSUPP);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The emulated SSD as a block device of the kernel.
+//!
+//! ```text
+//! program, filesystem -> /dev/loopN -> a file without a name, by FUSE -> engine -> model
+//! ```
+//!
+//! [`Engine`] answers in the machine's time; [`AttachedDrive`] is an engine behind a loop device.
+//! The model is that of `trimbench-ssd`, unchanged: what it does with a sequence of commands can be
+//! [replayed](replay) in virtual time from the log. *Absent:* methods, profiles by name, printing.
+
+mod backing;
+mod clock;
+mod control;
+mod device;
+mod drive;
+mod engine;
+mod faults;
+mod fuse;
+mod log;
+mod statistics;
+mod store;
+mod unit_map;
+
+pub use backing::{BackingFileError, BackingPlace};
+pub use control::{Answer, ControlSocket, DriveStatus, Order, ask, attached};
+pub use device::{AttachError, AttachedDrive, Attachment};
+pub use drive::InitialState;
+pub use engine::{Engine, Reply, Request, RequestOutcome, Timer};
+pub use faults::LiveFault;
+pub use log::{LogEntry, LogEvent, LoggedCommand, ReplayError, replay};
+pub use statistics::{KindStatistics, RequestKind, Statistics};

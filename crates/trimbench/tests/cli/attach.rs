@@ -1,0 +1,279 @@
+//! `trimbench attach`: the device, what is asked of it, and how it ends.
+
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a device that answers by the wall's clock"
+)]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::{TempDir, tempdir};
+use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
+use tests::{Mounted, Need, requires};
+use trimbench_claim::registry;
+
+use super::{code, looking, stderr, stdout};
+
+const NEEDS: [Need; 5] = [Root, Loop, Fuse, Filesystem("ext4"), Program("mkfs.ext4")];
+/// Something that is waited for comes within this time, or never.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A drive that another process serves. Ended when dropped.
+struct Served {
+    child: Child,
+    node: String,
+    folder: TempDir,
+}
+
+impl Served {
+    fn begin(arguments: &[&str]) -> Self {
+        let folder = tempdir().unwrap();
+        let mut command = looking(folder.path(), &[&["attach"], arguments].concat());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+        let node = first.split(':').next().unwrap().to_owned();
+        assert!(node.starts_with("/dev/loop"), "{first}");
+        Self { child, node, folder }
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Output {
+        let all = [&["attach"], arguments, &[self.node.as_str()]].concat();
+        looking(self.folder.path(), &all).output().unwrap()
+    }
+
+    fn signal(&self, signal: &str) {
+        tests::run("kill", &[signal, &self.child.id().to_string()]);
+    }
+
+    /// Its exit code and what it said, once it has ended.
+    fn ended(&mut self) -> (Option<i32>, String) {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        let mut errors = self.child.stderr.take().unwrap();
+        (status.code(), std::io::read_to_string(&mut errors).unwrap())
+    }
+
+    fn make_ext4(&self) {
+        tests::run("mkfs.ext4", &["-q", &self.node]);
+    }
+
+    fn mount(&self) -> (Mounted, TempDir) {
+        let place = tests::scratch();
+        (Mounted::new(&[self.node.as_str()], place.path()), place)
+    }
+
+    /// Whether something is attached to its loop device.
+    fn is_there(&self) -> bool {
+        is_attached(&self.node)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_attached(node: &str) -> bool {
+    let name = node.strip_prefix("/dev/").unwrap();
+    Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists()
+}
+
+fn until(what: &str, holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn sockets() -> Vec<PathBuf> {
+    let entries = fs::read_dir(registry::folder()).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.to_string_lossy().contains("/socket-")).collect()
+}
+
+fn attach(arguments: &[&str]) -> Output {
+    let folder = tempdir().unwrap();
+    looking(folder.path(), &[&["attach"], arguments].concat()).output().unwrap()
+}
+
+#[test]
+fn a_drive_is_attached_asked_and_detached() {
+    if !requires("attach::a_drive_is_attached_asked_and_detached", &NEEDS) {
+        return;
+    }
+    let mut served = Served::begin(&["vendor2", "--capacity", "1GiB"]);
+    served.make_ext4();
+    let stats = served.ask(&["--stats", "--json"]);
+    assert_eq!(code(&stats), Some(0), "{}", stderr(&stats));
+    let stats: Value = serde_json::from_str(&stdout(&stats)).unwrap();
+    assert_eq!(stats["drive"]["profile"], "vendor2");
+    assert!(stats["statistics"]["host_written"].as_u64().unwrap() > 1 << 16);
+    let listed = stdout(&attach(&["--list"]));
+    assert!(listed.contains(&format!("{}: vendor2, 1GiB", served.node)), "{listed}");
+    let (mounted, place) = served.mount();
+    let refused = served.ask(&["--stop"]);
+    assert_eq!(code(&refused), Some(3), "{}", stdout(&refused));
+    assert!(stderr(&refused).contains(&place.path().display().to_string()), "{}", stderr(&refused));
+    drop(mounted);
+    let stopped = served.ask(&["--stop"]);
+    assert_eq!(code(&stopped), Some(0), "{}", stderr(&stopped));
+    assert_eq!(served.ended().0, Some(0));
+    assert!(!served.is_there());
+    let again = served.ask(&["--stop"]);
+    assert_eq!(code(&again), Some(2), "{}", stderr(&again));
+}
+
+#[test]
+fn ctrl_c_waits_for_who_uses_the_device_and_a_second_one_does_not() {
+    if !requires("attach::ctrl_c_waits_for_who_uses_the_device_and_a_second_one_does_not", &NEEDS) {
+        return;
+    }
+    let mut served = Served::begin(&["generic-sata-tlc", "--capacity", "1GiB"]);
+    served.make_ext4();
+    let (mounted, place) = served.mount();
+    served.signal("-INT");
+    std::thread::sleep(Duration::from_millis(500));
+    fs::write(place.path().join("file"), "it still works").unwrap();
+    drop(mounted);
+    let (status, errors) = served.ended();
+    assert_eq!(status, Some(0), "{errors}");
+    let shown = place.path().display().to_string();
+    assert!(errors.contains("in use") && errors.contains(&shown), "{errors}");
+    assert!(!served.is_there());
+
+    let mut served = Served::begin(&["generic-sata-tlc", "--capacity", "1GiB"]);
+    served.make_ext4();
+    let (mounted, place) = served.mount();
+    fs::write(place.path().join("file"), "not synced").unwrap();
+    served.signal("-INT");
+    std::thread::sleep(Duration::from_millis(500));
+    served.signal("-INT");
+    assert_eq!(served.ended().0, Some(130));
+    let sync = fs::File::open(place.path().join("file")).unwrap().sync_all();
+    assert_eq!(sync.unwrap_err().raw_os_error(), Some(5), "EIO, and no hang");
+    drop(mounted);
+    until("the device goes with its last user", || !served.is_there());
+}
+
+#[test]
+fn a_killed_server_leaves_errors_and_nothing_after_the_next_start() {
+    if !requires("attach::a_killed_server_leaves_errors_and_nothing_after_the_next_start", &NEEDS) {
+        return;
+    }
+    let mut served = Served::begin(&["generic-nvme-tlc", "--capacity", "1GiB"]);
+    served.make_ext4();
+    let (mounted, place) = served.mount();
+    fs::write(place.path().join("file"), vec![1; 8 << 20]).unwrap();
+    served.signal("-KILL");
+    served.ended();
+    let begun = Instant::now();
+    drop(mounted);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    drop(place);
+    until("the device goes with its last user", || !served.is_there());
+    let listed = stdout(&attach(&["--list"]));
+    assert!(!listed.contains(&served.node), "{listed}");
+    let living = |path: &PathBuf| {
+        let file = fs::File::open(path).unwrap();
+        file.try_lock().is_err()
+    };
+    assert!(sockets().iter().all(living), "what was left is removed");
+}
+
+#[test]
+fn a_detached_drive_outlives_the_command_and_logs_what_it_was_asked() {
+    if !requires("attach::a_detached_drive_outlives_the_command_and_logs_what_it_was_asked", &NEEDS)
+    {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let log = folder.path().join("log.ndjson");
+    let arguments =
+        ["like-rc100", "--capacity", "1GiB", "--detach", "--log", log.to_str().unwrap()];
+    let started = attach(&arguments);
+    assert_eq!(code(&started), Some(0), "{}", stderr(&started));
+    let node = stdout(&started).trim().to_owned();
+    assert!(is_attached(&node));
+    tests::run("mkfs.ext4", &["-q", &node]);
+    let stopped = attach(&["--stop", &node]);
+    assert_eq!(code(&stopped), Some(0), "{}", stderr(&stopped));
+    until("it goes", || !is_attached(&node));
+    let log = fs::read_to_string(log).unwrap();
+    let entries: Vec<trimbench_attach::LogEntry> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(entries.len() > 20, "{}", entries.len());
+}
+
+#[test]
+fn faults_come_and_go_while_it_runs() {
+    if !requires("attach::faults_come_and_go_while_it_runs", &NEEDS) {
+        return;
+    }
+    let served = Served::begin(&["generic-sata-tlc", "--capacity", "1GiB"]);
+    let reads = || {
+        let mut read = Command::new("dd");
+        let source = format!("if={}", served.node);
+        read.args([source.as_str(), "of=/dev/null", "bs=4096", "count=1", "iflag=direct"]);
+        read.output().unwrap().status.success()
+    };
+    let plant = |fault| {
+        let planted = served.ask(&["--fault", fault]);
+        assert_eq!(code(&planted), Some(0), "{fault}: {}", stderr(&planted));
+    };
+    assert!(reads());
+    plant("power-cut");
+    assert!(!reads());
+    plant("power-on");
+    assert!(reads());
+    plant("unreadable=0B+4KiB");
+    assert!(!reads());
+    plant("unreadable=off");
+    assert!(reads());
+    for wrong in ["power-cuts", "unreadable=4KiB", "stall=x", "neighbour-lost=1B", "lying-flush=2"]
+    {
+        let refused = served.ask(&["--fault", wrong]);
+        assert_eq!(code(&refused), Some(2), "{wrong}: {}", stderr(&refused));
+    }
+}
+
+#[test]
+fn what_cannot_be_attached_is_refused_in_words() {
+    let unknown = attach(&["vendor9"]);
+    assert_eq!(code(&unknown), Some(2));
+    assert!(stderr(&unknown).contains("vendor"), "{}", stderr(&unknown));
+    let small = attach(&["vendor2", "--capacity", "1MiB"]);
+    assert_eq!(code(&small), Some(2), "{}", stderr(&small));
+    let nothing = attach(&[]);
+    assert_eq!(code(&nothing), Some(2));
+    if requires("attach::what_cannot_be_attached_is_refused_in_words", &[Root, Program("setpriv")])
+    {
+        // Its own folder is where everybody may enter.
+        let folder = tests::scratch();
+        let program = folder.path().join("trimbench");
+        fs::copy(env!("CARGO_BIN_EXE_trimbench"), &program).unwrap();
+        let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(folder.path(), everybody).unwrap();
+        let mut nobody = Command::new("setpriv");
+        nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
+        let output = nobody.args(["attach", "vendor2", "--capacity", "1GiB"]).output().unwrap();
+        assert_eq!(code(&output), Some(3), "{}", stderr(&output));
+        assert!(stderr(&output).contains("root"), "{}", stderr(&output));
+    }
+}
