@@ -8,13 +8,17 @@
 )]
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
 use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
 use tests::{Mounted, Need, requires, run, scratch};
-use trimbench_attach::{AttachedDrive, Attachment, InitialState, LiveFault, RequestKind, replay};
+use trimbench_attach::{
+    Answer, AttachedDrive, Attachment, InitialState, LiveFault, Order, RequestKind, Statistics,
+    ask, attached, replay,
+};
 use trimbench_core::Bytes;
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_ssd::{Overreach, Profile, SsdConfig, TrimmedReads};
@@ -206,4 +210,70 @@ fn what_was_synced_before_a_power_cut_is_there_after_it() {
 fn write_durably(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
     fs::File::open(path).unwrap().sync_all().unwrap();
+}
+
+/// A drive that nbdkit serves. Ended when dropped.
+struct Nbd {
+    child: Child,
+    socket: PathBuf,
+    _folder: TempDir,
+}
+
+impl Nbd {
+    fn serve(settings: &[&str]) -> Self {
+        let folder = scratch();
+        let socket = folder.path().join("nbd");
+        // Beside the test's own program.
+        let built = std::env::current_exe().unwrap();
+        let plugin = built.with_file_name("libtrimbench_nbdkit.so");
+        let mut nbdkit = Command::new("nbdkit");
+        nbdkit.args(["--foreground", "--exit-with-parent", "--threads=64", "--unix"]).arg(&socket);
+        let child = nbdkit.arg(plugin).args(settings).spawn().unwrap();
+        let begun = Instant::now();
+        while !socket.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "nbdkit does not serve");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self { child, socket, _folder: folder }
+    }
+
+    fn fio(&self, arguments: &[&str]) {
+        let mut command = Command::new("fio");
+        let uri = format!("--uri=nbd+unix:///?socket={}", self.socket.display());
+        command.args(["--name=job", "--ioengine=nbd", &uri]).args(arguments);
+        let output = command.current_dir(self.socket.parent().unwrap()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn statistics(&self) -> Statistics {
+        let device = format!("nbd:{}", self.child.id());
+        let drives = attached().unwrap();
+        let own = drives.iter().find(|(_, status)| status.device == Path::new(&device));
+        match ask(&own.expect("it is listed").0, &Order::Statistics).unwrap() {
+            Answer::Statistics(statistics) => statistics,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Drop for Nbd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn over_nbd_discards_run_side_by_side_and_what_was_written_is_there() {
+    let test = "over_nbd_discards_run_side_by_side_and_what_was_written_is_there";
+    if !requires(test, &[Root, Program("nbdkit"), Program("fio")]) {
+        return;
+    }
+    let nbd = Nbd::serve(&["plain-nvme-tlc,trim.mode=queued", "capacity=1GiB", "slow-down=20"]);
+    nbd.fio(&["--rw=randwrite", "--bs=4k", "--size=4m", "--verify=crc32c", "--iodepth=16"]);
+    nbd.fio(&["--rw=randtrim", "--bs=64k", "--offset=512m", "--size=16m", "--iodepth=8"]);
+    let statistics = nbd.statistics();
+    assert!(statistics.most_under_way >= 8, "{statistics:?}");
+    let discards = statistics.kinds.iter().find(|it| it.kind == RequestKind::Discard).unwrap();
+    assert_eq!((discards.count, discards.bytes), (256, 16 << 20));
 }

@@ -77,6 +77,32 @@ impl AttachError {
     }
 }
 
+impl Attachment {
+    /// Makes the drive and serves it to whoever has the engine, until the timer is dropped.
+    ///
+    /// # Errors
+    /// A number out of range; a file that keeps another drive; no memory.
+    pub fn serve(self) -> Result<(Engine, Timer), AttachError> {
+        let Self { config, faults, overreach, backing, state, slow_down, logs } = self;
+        let (capacity, may_lose) = (config.capacity.0, drive::may_lose(&config));
+        let failed = |what| move |error: io::Error| AttachError::Kernel { what, errno: of(&error) };
+        let (mut ssd, store) = if let Some(place) = backing {
+            let Kept { file, start, drive, map } = backing::open(&place, config, state)?;
+            (drive, Store::new(file, start, may_lose).with_map(map))
+        } else {
+            let contents = rustix::fs::memfd_create("trimbench-drive", MemfdFlags::CLOEXEC);
+            let contents = contents.map_err(|errno| failed(MEMORY)(errno.into()))?;
+            let contents = File::from(contents);
+            contents.set_len(capacity).map_err(failed(MEMORY))?;
+            (drive::made(config, state)?, Store::new(contents, 0, may_lose))
+        };
+        ssd.plant_overreach(overreach);
+        protect();
+        let started = Engine::start(Faulty::new(ssd, faults), store, slow_down, logs);
+        started.map_err(failed("no thread can be started"))
+    }
+}
+
 /// Requests that a loop device has under way at once, unless somebody has changed it.
 const QUEUE: u64 = 128;
 const FUSE: &str = "no file can be served by FUSE";
@@ -103,28 +129,11 @@ impl AttachedDrive {
     /// else would hand a filesystem old data where it asked for zeroes.
     ///
     /// # Errors
-    /// A number out of range; no root, no FUSE, no loop device.
-    pub fn attach(attachment: Attachment) -> Result<Self, AttachError> {
-        let Attachment { mut config, faults, overreach, backing, state, slow_down, logs } =
-            attachment;
-        config.contents.reads = TrimmedReads::Zeroes;
-        let capacity = config.capacity.0;
-        let may_lose = drive::may_lose(&config);
+    /// As [`Attachment::serve`]; no root, no FUSE, no loop device.
+    pub fn attach(mut attachment: Attachment) -> Result<Self, AttachError> {
+        attachment.config.contents.reads = TrimmedReads::Zeroes;
+        let (engine, timer) = attachment.serve()?;
         let failed = |what| move |error: io::Error| AttachError::Kernel { what, errno: of(&error) };
-        let (mut ssd, store) = if let Some(place) = backing {
-            let Kept { file, start, drive, map } = backing::open(&place, config, state)?;
-            (drive, Store::new(file, start, may_lose).with_map(map))
-        } else {
-            let contents = rustix::fs::memfd_create("trimbench-drive", MemfdFlags::CLOEXEC);
-            let contents = contents.map_err(|errno| failed(MEMORY)(errno.into()))?;
-            let contents = File::from(contents);
-            contents.set_len(capacity).map_err(failed(MEMORY))?;
-            (drive::made(config, state)?, Store::new(contents, 0, may_lose))
-        };
-        ssd.plant_overreach(overreach);
-        protect();
-        let started = Engine::start(Faulty::new(ssd, faults), store, slow_down, logs);
-        let (engine, timer) = started.map_err(failed("no thread can be started"))?;
         let served = fuse::serve(engine.clone()).map_err(failed(FUSE))?;
         let attached = attach_loop_device(&served.file, LoopIo::Direct);
         let (device, node) = attached.map_err(|errno| AttachError::Kernel { what: LOOP, errno })?;
@@ -154,7 +163,6 @@ impl Drop for AttachedDrive {
         // First nobody waits for an answer any more, then the kernel lets go of the device, which
         // waits for those who have it open.
         drop(self.timer.take());
-        self.engine.keep();
         drop(self.device.take());
         if let Some(session) = self.session.take()
             && self.users().is_empty()

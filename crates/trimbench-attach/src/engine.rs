@@ -71,7 +71,8 @@ pub struct Engine {
     shared: Arc<Shared>,
 }
 
-/// The thread that sends what is due. When it is dropped, what is still under way ends with EIO.
+/// The thread that sends what is due. When it is dropped, what is still under way ends with EIO,
+/// and what the drive holds is kept, where a file does.
 #[derive(Debug)]
 pub struct Timer {
     shared: Arc<Shared>,
@@ -137,12 +138,6 @@ impl Engine {
     /// What happened since the last call, if it is logged.
     pub fn take_log(&self) -> Vec<LogEntry> {
         self.shared.state().take_log()
-    }
-
-    /// Keeps what the drive holds, where a file does: it is not attached any more.
-    pub(crate) fn keep(&self) {
-        // What cannot be kept is as after a power cut at the last flush.
-        let _ = self.shared.state().keep_all();
     }
 
     /// Gives back the room of up to 1 MiB that was discarded; whether there is more to do. To be
@@ -233,6 +228,8 @@ impl Drop for Timer {
             // Its panic was reported by its own thread.
             let _ = thread.join();
         }
+        // What cannot be kept is as after a power cut at the last flush.
+        let _ = self.shared.state().keep_all();
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Fault, File, SourceTree};
 /// Which of our crates a crate may use. Source: ARCHITECTURE.md; a new arrow is a design change.
 /// Arrows of tests (`dev-dependencies`, and optional ones of a feature `testing`) are free: a test
 /// may look sideways.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 21] = [
     ("trimbench-core", &[]),
     ("trimbench-ssd", &["trimbench-core"]),
     ("trimbench-policy", &["trimbench-core"]),
@@ -56,6 +56,10 @@ const ARROWS: [(&str, &[&str]); 20] = [
             "trimbench-linux",
             "trimbench-attach",
         ],
+    ),
+    (
+        "trimbench-nbdkit",
+        &["trimbench-core", "trimbench-ssd", "trimbench-attach", "trimbench-devices"],
     ),
     (
         "trimbench-fit",

@@ -50,7 +50,6 @@ fn what_a_drive_held_is_there_when_its_file_is_attached_again() {
         run(&engine, Request::Zero { offset: 16 * 4_096, length: 4_096 }).unwrap();
         write(&engine, (1 << 30) - 4_096, 9);
         drop(timer);
-        engine.keep();
         drop(engine);
         let (engine, timer) = served(&path, profile, InitialState::Fresh);
         for number in 0..64 {
@@ -61,8 +60,12 @@ fn what_a_drive_held_is_there_when_its_file_is_attached_again() {
         write(&engine, 0, 3);
         run(&engine, Request::Flush).unwrap();
         // As if it were killed: nothing is kept at the end.
+        let copy = folder.path().join("copy");
+        std::fs::copy(&path, &copy).unwrap();
+        write(&engine, 64 * 4_096, 3);
         drop(timer);
         drop(engine);
+        let path = copy;
         let config = config(profile);
         let mut kept = open(&place(&path, profile), config, InitialState::Fresh).unwrap();
         let mut held = |number: u64| kept.drive.holds_data(Bytes(number * 4_096));
@@ -78,7 +81,6 @@ fn a_filled_drive_reads_the_same_before_and_after() {
         let (engine, timer) = served(&path, "generic-nvme-tlc", state);
         assert!(read(&engine, 1 << 20) == [0; 4_096]);
         drop(timer);
-        engine.keep();
     }
     let config = config("generic-nvme-tlc");
     let place = place(&path, "generic-nvme-tlc");

@@ -49,7 +49,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     usage(
         "rnu",
         "there is no command `rnu`; did you mean `run`?",
-        "commands: doctor, run, list, report, ",
+        "commands: doctor, run, attach, list, report, ",
     ),
     usage(
         "delete-stall",
