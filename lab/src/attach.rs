@@ -3,6 +3,7 @@
 
 mod exact;
 mod lateness;
+mod speed;
 
 use anyhow::{Context as _, Result};
 use trimbench_attach::{AttachedDrive, Attachment, InitialState};
@@ -16,7 +17,7 @@ use crate::entry::Subject;
 pub(crate) const SUBJECT: Subject = Subject {
     name: "attach",
     title: "The emulated drive as a block device, against itself in virtual time",
-    entries: &[exact::ENTRY, lateness::ENTRY],
+    entries: &[exact::ENTRY, lateness::ENTRY, speed::ENTRY],
 };
 
 /// Crates whose code decides what an attached drive does.

@@ -196,9 +196,8 @@ impl Statistics {
             let part = 100.0 * late as f64 / model.max(1.0);
             if part > LATE_MAX {
                 reasons.push(format!(
-                    "99 % of {} replies were sent at most {:.1} us late, which is {part:.0} % \
-                     of the 99th percentile of the drive's own time, {:.1} us (good: at most \
-                     {LATE_MAX} %)",
+                    "{}: 99 % of the replies were at most {:.1} us late, {part:.0} % of the \
+                     drive's own p99 of {:.1} us; at most {LATE_MAX} % are good",
                     kind.kind,
                     late as f64 / 1e3,
                     model / 1e3

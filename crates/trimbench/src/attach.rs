@@ -9,18 +9,20 @@ use serde_json::{Value, json};
 use trimbench_app::Failure;
 use trimbench_attach::{
     Answer, AttachError, AttachedDrive, Attachment, BackingPlace, ControlSocket, DriveStatus,
-    Engine, InitialState, LiveFault, Order, Statistics, ask, attached,
+    Engine, InitialState, LiveFault, Order, RequestKind, Statistics, ask, attached,
 };
 use trimbench_claim::{Durability, OutputFile};
 use trimbench_core::settings::Named as _;
 use trimbench_core::{Bytes, Nanos, exit};
 use trimbench_devices::EmulatedSpec;
 use trimbench_linux::pause;
+use trimbench_report::{Grid, GridColumn};
+use trimbench_results::number::{count, quantity, significant};
 
 use crate::args::attach::AttachArgs;
 use crate::files::{Destination, Rules};
 use crate::interrupt::interrupt;
-use crate::output::{Printed, cleaned, data, document, error_line, joined};
+use crate::output::{Printed, cleaned, data, document, error_line, joined, style};
 
 /// How often the log is written, and it is looked whether the end was asked for.
 const TICK: Nanos = Nanos::from_millis(100);
@@ -427,34 +429,56 @@ impl Printed for Listed {
 struct Counted(Statistics);
 
 impl Counted {
+    /// A row for each kind of request, what else was counted, and whether times on the device may
+    /// be believed.
     fn lines(&self) -> Vec<String> {
         let statistics = &self.0;
-        let micros = |ns: u64| Nanos(ns).to_string();
-        let mut lines: Vec<String> = Vec::new();
+        let time = |ns: u64| quantity(ns as f64 / 1e9, "s");
+        let mut table = Grid::new(vec![
+            GridColumn::name("requests"),
+            GridColumn::number("ended"),
+            GridColumn::number("drive p50"),
+            GridColumn::number("p99"),
+            GridColumn::number("max"),
+            GridColumn::number("late p99"),
+            GridColumn::number("max"),
+        ]);
         for kind in &statistics.kinds {
-            let [model, model_99, model_max] = kind.model_ns.map(micros);
-            let [_, late_99, late_max] = kind.late_ns.map(micros);
-            lines.push(format!(
-                "{}s: {}; the drive took p50 / p99 / max {model} / {model_99} / {model_max}; \
-                 answers late by p99 / max {late_99} / {late_max}, {:.1} % by at most 50 us",
-                kind.kind,
-                kind.count,
-                100.0 * kind.within_50_us
-            ));
+            let [model, model_99, model_max] = kind.model_ns.map(time);
+            let [_, late_99, late_max] = kind.late_ns.map(time);
+            let name = match kind.kind {
+                RequestKind::Read => "reads",
+                RequestKind::Write => "writes",
+                RequestKind::Zero => "zeroes",
+                RequestKind::Discard => "discards",
+                RequestKind::Flush => "flushes",
+            };
+            let ended = count(kind.count);
+            table.row([name.to_owned(), ended, model, model_99, model_max, late_99, late_max]);
         }
-        let amplification = statistics.media_written as f64 / statistics.host_written.max(1) as f64;
+        let mut lines = if statistics.kinds.is_empty() {
+            vec!["no request has ended".to_owned()]
+        } else {
+            table.render(style())
+        };
         lines.push(format!(
-            "under way {} (most at once {}); TRIM work put off {}; written {}, write amplification \
-             {amplification:.2}{}",
-            statistics.under_way,
+            "at most {} requests at once, {} now; TRIM work put off: {}{}",
             statistics.most_under_way,
-            micros(statistics.discard_backlog_ns),
-            Bytes(statistics.host_written),
+            statistics.under_way,
+            time(statistics.discard_backlog_ns),
             if statistics.power_is_off { "; the power is off" } else { "" }
         ));
+        if statistics.host_written > 0 {
+            let ratio = statistics.media_written as f64 / statistics.host_written as f64;
+            lines.push(format!(
+                "written since it was made: {}, write amplification {}",
+                quantity(statistics.host_written as f64, "B"),
+                significant(ratio)
+            ));
+        }
         let reasons = statistics.invalid_because();
         if !reasons.is_empty() {
-            lines.push("what programs measure on this device is not the drive's own time:".into());
+            lines.push("times measured on this device are not the drive's:".to_owned());
             lines.extend(reasons.into_iter().map(|reason| format!("  {reason}")));
         }
         lines

@@ -73,3 +73,11 @@ fn what_is_durable_is_forgotten_and_a_drive_that_loses_nothing_keeps_nothing() {
     safe.write(0, &block(2), 2).unwrap();
     assert!(safe.overwritten.is_empty());
 }
+
+#[test]
+fn what_was_cut_off_the_file_is_an_error_and_no_zeroes() {
+    let mut store = store(false);
+    store.write(100, &block(1), 1).unwrap();
+    store.file.set_len(4_096 + 100 * 512).unwrap();
+    assert!(store.read(&[stamp(100, 1)]).is_err());
+}

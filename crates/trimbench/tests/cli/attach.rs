@@ -254,6 +254,52 @@ fn faults_come_and_go_while_it_runs() {
 }
 
 #[test]
+fn a_file_keeps_what_a_drive_held_and_only_its_own_drive_gets_it() {
+    if !requires("attach::a_file_keeps_what_a_drive_held_and_only_its_own_drive_gets_it", &NEEDS) {
+        return;
+    }
+    let folder = tests::scratch();
+    let file = folder.path().join("drive");
+    let backing = file.to_str().unwrap();
+    let arguments = ["generic-nvme-tlc", "--capacity", "1GiB", "--backing", backing];
+    let served = Served::begin(&arguments);
+    served.make_ext4();
+    let (mounted, place) = served.mount();
+    fs::write(place.path().join("file"), vec![5; 1 << 20]).unwrap();
+    let held = attach(&arguments);
+    assert_eq!(code(&held), Some(3), "{}", stderr(&held));
+    assert!(stderr(&held).contains("in use"), "{}", stderr(&held));
+    let inside = place.path().join("inner");
+    let inner = attach(&["vendor2", "--capacity", "1GiB", "--backing", inside.to_str().unwrap()]);
+    assert_eq!(code(&inner), Some(3), "{}", stderr(&inner));
+    assert!(stderr(&inner).contains("lies on the attached drive"), "{}", stderr(&inner));
+    assert!(!inside.exists());
+    drop(mounted);
+    assert_eq!(code(&served.ask(&["--stop"])), Some(0));
+    drop(served);
+
+    let served = Served::begin(&arguments);
+    let (mounted, place) = served.mount();
+    assert!(fs::read(place.path().join("file")).unwrap() == vec![5; 1 << 20]);
+    drop(mounted);
+    assert_eq!(code(&served.ask(&["--stop"])), Some(0));
+    drop(served);
+    let head = |path: &Path| {
+        let mut head = vec![0; 1 << 20];
+        std::io::Read::read_exact(&mut fs::File::open(path).unwrap(), &mut head).unwrap();
+        head
+    };
+    let before = head(&file);
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    for (path, profile) in [(backing, "vendor2"), (link.to_str().unwrap(), "generic-nvme-tlc")] {
+        let refused = attach(&[profile, "--capacity", "1GiB", "--backing", path]);
+        assert_eq!(code(&refused), Some(3), "{path}: {}", stderr(&refused));
+    }
+    assert!(head(&file) == before, "nothing of it was changed");
+}
+
+#[test]
 fn what_cannot_be_attached_is_refused_in_words() {
     let unknown = attach(&["vendor9"]);
     assert_eq!(code(&unknown), Some(2));
