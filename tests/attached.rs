@@ -16,12 +16,10 @@ use tempfile::TempDir;
 use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
 use tests::{Mounted, Need, requires, run, scratch};
 use trimbench_attach::{
-    Answer, AttachedDrive, Attachment, InitialState, LiveFault, Order, RequestKind, Statistics,
-    ask, attached, replay,
+    Answer, AttachedDrive, Attachment, LiveFault, Order, RequestKind, ask, attached,
 };
 use trimbench_core::Bytes;
-use trimbench_core::fault::{FaultPlan, Faulty};
-use trimbench_ssd::{Overreach, Profile, SsdConfig, TrimmedReads};
+use trimbench_ssd::{Profile, SsdConfig};
 
 const NEEDS: [Need; 3] = [Root, Loop, Fuse];
 /// Files that are written.
@@ -34,30 +32,18 @@ fn config(profile: &str) -> SsdConfig {
     SsdConfig { capacity: Bytes::gib(1), ..own }
 }
 
-fn attach(config: SsdConfig) -> AttachedDrive {
-    attach_slowed(config, 1)
+/// A new drive that logs what it is asked.
+fn new(config: SsdConfig) -> Attachment {
+    Attachment { logs: true, ..Attachment::new(config) }
 }
 
-fn attach_slowed(config: SsdConfig, slow_down: u32) -> AttachedDrive {
-    AttachedDrive::attach(Attachment {
-        config,
-        faults: FaultPlan::default(),
-        overreach: Overreach::default(),
-        backing: None,
-        state: InitialState::Fresh,
-        slow_down,
-        logs: true,
-    })
-    .expect("root has FUSE and loop devices")
+fn attach(attachment: &Attachment) -> AttachedDrive {
+    AttachedDrive::attach(attachment.clone()).expect("root has FUSE and loop devices")
 }
 
 /// Everything that the drive was asked comes to the same instants in virtual time.
-fn assert_replayed(drive: &AttachedDrive, mut config: SsdConfig) {
-    config.contents.reads = TrimmedReads::Zeroes;
-    let mut model = config.build().expect("it was built before");
-    model.keep_contents();
-    let log = drive.engine().take_log();
-    let ended = replay(&mut Faulty::new(model, FaultPlan::default()), &log);
+fn assert_replayed(drive: &AttachedDrive, attachment: &Attachment) {
+    let ended = attachment.replay(&drive.engine().take_log());
     assert!(ended.expect("the model is deterministic") > 100);
 }
 
@@ -79,8 +65,8 @@ fn content(number: u32, version: u32) -> Vec<u8> {
 }
 
 fn works(filesystem: &'static str, check: &[&str], options: &str) {
-    let config = config("generic-sata-tlc");
-    let drive = attach(config.clone());
+    let attachment = new(config("generic-sata-tlc"));
+    let drive = attach(&attachment);
     let node = drive.node().to_str().expect("a device").to_owned();
     run(&format!("mkfs.{filesystem}"), &["-q", &node]);
     let folder = scratch();
@@ -114,7 +100,7 @@ fn works(filesystem: &'static str, check: &[&str], options: &str) {
         drop(mounted);
     }
     run(check[0], &[&check[1..], &[node.as_str()]].concat());
-    assert_replayed(&drive, config);
+    assert_replayed(&drive, &attachment);
 }
 
 #[test]
@@ -150,9 +136,9 @@ fn a_queue_of_64_arrives_whole_and_what_fio_wrote_is_there() {
     if !requires("a_queue_of_64_arrives_whole_and_what_fio_wrote_is_there", &needs) {
         return;
     }
-    let config = config("generic-nvme-tlc");
     // So slow that the queue fills up on any machine.
-    let drive = attach_slowed(config.clone(), 20);
+    let attachment = Attachment { slow_down: 20, ..new(config("generic-nvme-tlc")) };
+    let drive = attach(&attachment);
     let node = drive.node().to_str().expect("a device");
     let folder = scratch();
     let fio = |arguments: &[&str]| {
@@ -167,7 +153,7 @@ fn a_queue_of_64_arrives_whole_and_what_fio_wrote_is_there() {
     let statistics = drive.engine().statistics();
     assert_eq!(statistics.most_under_way, 64);
     assert!(statistics.kinds.iter().any(|it| it.kind == RequestKind::Discard && it.count == 256));
-    assert_replayed(&drive, config);
+    assert_replayed(&drive, &attachment);
 }
 
 #[test]
@@ -177,8 +163,8 @@ fn what_was_synced_before_a_power_cut_is_there_after_it() {
     if !requires(test, &needs) {
         return;
     }
-    let config = config("generic-sata-tlc");
-    let drive = attach(config.clone());
+    let attachment = new(config("generic-sata-tlc"));
+    let drive = attach(&attachment);
     let node = drive.node().to_str().expect("a device").to_owned();
     run("mkfs.ext4", &["-q", &node]);
     let folder = scratch();
@@ -204,7 +190,7 @@ fn what_was_synced_before_a_power_cut_is_there_after_it() {
         }
         drop(mounted);
     }
-    assert_replayed(&drive, config);
+    assert_replayed(&drive, &attachment);
 }
 
 fn write_durably(path: &Path, bytes: &[u8]) {
@@ -245,14 +231,11 @@ impl Nbd {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    fn statistics(&self) -> Statistics {
+    fn ask(&self, order: &Order) -> Answer {
         let device = format!("nbd:{}", self.child.id());
         let drives = attached().unwrap();
         let own = drives.iter().find(|(_, status)| status.device == Path::new(&device));
-        match ask(&own.expect("it is listed").0, &Order::Statistics).unwrap() {
-            Answer::Statistics(statistics) => statistics,
-            other => panic!("{other:?}"),
-        }
+        ask(&own.expect("it is listed").0, order).unwrap()
     }
 }
 
@@ -272,8 +255,13 @@ fn over_nbd_discards_run_side_by_side_and_what_was_written_is_there() {
     let nbd = Nbd::serve(&["plain-nvme-tlc,trim.mode=queued", "capacity=1GiB", "slow-down=20"]);
     nbd.fio(&["--rw=randwrite", "--bs=4k", "--size=4m", "--verify=crc32c", "--iodepth=16"]);
     nbd.fio(&["--rw=randtrim", "--bs=64k", "--offset=512m", "--size=16m", "--iodepth=8"]);
-    let statistics = nbd.statistics();
+    let statistics = match nbd.ask(&Order::Statistics) {
+        Answer::Statistics(statistics) => statistics,
+        other => panic!("{other:?}"),
+    };
     assert!(statistics.most_under_way >= 8, "{statistics:?}");
     let discards = statistics.kinds.iter().find(|it| it.kind == RequestKind::Discard).unwrap();
     assert_eq!((discards.count, discards.bytes), (256, 16 << 20));
+    // nbdkit ends it, and nobody else.
+    assert!(matches!(nbd.ask(&Order::Stop), Answer::Refused(reason) if reason.contains("process")));
 }

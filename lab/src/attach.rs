@@ -5,13 +5,18 @@ mod exact;
 mod lateness;
 mod speed;
 
+use std::path::Path;
+use std::process::Command;
+
 use anyhow::{Context as _, Result};
-use trimbench_attach::{AttachedDrive, Attachment, InitialState};
+use serde_json::Value;
+use trimbench_attach::{Attachment, InitialState};
 use trimbench_core::Bytes;
-use trimbench_core::fault::FaultPlan;
-use trimbench_ssd::{Overreach, Profile, SsdConfig};
+use trimbench_ssd::{Profile, SsdConfig};
 
 use crate::entry::Subject;
+use crate::fio::only_job;
+use crate::lab::Lab;
 
 /// The measurements of this subject.
 pub(crate) const SUBJECT: Subject = Subject {
@@ -32,15 +37,15 @@ fn config(profile: &str) -> Result<SsdConfig> {
 }
 
 /// The drive, each block of it written once.
-fn attach(config: SsdConfig, logs: bool) -> Result<AttachedDrive> {
-    let attachment = Attachment {
-        config,
-        faults: FaultPlan::default(),
-        overreach: Overreach::default(),
-        backing: None,
-        state: InitialState::Filled,
-        slow_down: 1,
-        logs,
-    };
-    Ok(AttachedDrive::attach(attachment)?)
+fn filled(config: SsdConfig) -> Attachment {
+    Attachment { state: InitialState::Filled, ..Attachment::new(config) }
+}
+
+/// The only job of fio on a device, with these arguments.
+fn fio(lab: &Lab<'_>, device: &Path, arguments: &[&str]) -> Result<Value> {
+    let mut fio = Command::new("fio");
+    fio.args(["--name=job", "--direct=1", "--ioengine=io_uring", "--output-format=json"]);
+    fio.arg(format!("--filename={}", device.display())).args(arguments);
+    let output = lab.call_well(fio.current_dir(lab.folder()))?;
+    only_job(&output.stdout).with_context(|| format!("read what `{}` printed", output.command))
 }

@@ -22,6 +22,7 @@ mod drive_model;
 mod entry;
 mod figure;
 mod filesystems;
+mod fio;
 mod fit;
 mod kernels;
 mod lab;

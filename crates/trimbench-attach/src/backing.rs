@@ -33,7 +33,6 @@ mod tests;
 const VERSION: u32 = 1;
 /// Bytes of the header.
 const HEADER: u64 = 4_096;
-const HEADER_BYTES: usize = 4_096;
 /// What the header begins with.
 const MARK: &[u8] = b"{\"trimbench-drive\":";
 /// Where the blocks begin is a multiple of this: 1 MiB.
@@ -146,16 +145,16 @@ pub(crate) fn open(
     let start = (HEADER + (capacity / unit).div_ceil(8)).next_multiple_of(ALIGNMENT);
     let io = |error| BackingFileError::Io { path: path.clone(), error };
     let is_ours = |head: &[u8]| head.starts_with(MARK);
-    let found = open_backing(path, HEADER_BYTES, is_ours)?;
+    let found = open_backing(path, HEADER, is_ours)?;
     let is_new = found.is_none();
     let file = if let Some(file) = found {
         file
     } else {
         make(path, &wanted, start + capacity)?;
-        let made = open_backing(path, HEADER_BYTES, is_ours)?;
+        let made = open_backing(path, HEADER, is_ours)?;
         made.ok_or_else(|| io(io::ErrorKind::NotFound.into()))?
     };
-    let mut head = vec![0; HEADER_BYTES];
+    let mut head = vec![0; index(HEADER)];
     file.read_exact_at(&mut head, 0).map_err(io)?;
     let text = head.split(|byte| *byte == 0).next().unwrap_or(&[]);
     let damaged = |error: serde_json::Error| io(error.into());
@@ -217,7 +216,7 @@ fn make(path: &Path, header: &Header, length: u64) -> Result<(), BackingFileErro
     let io = |error| BackingFileError::Io { path: path.to_owned(), error };
     let output = OutputPlace::of(path)?.begin()?;
     let mut head = serde_json::to_vec(header).expect("a header is JSON");
-    head.resize(HEADER_BYTES, 0);
+    head.resize(index(HEADER), 0);
     output.file().write_all(&head).map_err(io)?;
     output.file().set_len(length).map_err(io)?;
     Ok(output.commit(Durability::Durable)?)
@@ -227,9 +226,10 @@ fn make(path: &Path, header: &Header, length: u64) -> Result<(), BackingFileErro
 /// another one that waits for it.
 fn refuse_attached(path: &Path) -> Result<(), BackingFileError> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mounted = mount_of(parent.unwrap_or(Path::new("."))).map(|mount| devices_of(&mount));
-    let mut waiting = mounted.unwrap_or_default();
-    let drives = attached().unwrap_or_default();
+    let unknown = |error: io::Error| BackingFileError::Io { path: path.to_owned(), error };
+    let mount = mount_of(parent.unwrap_or(Path::new(".")));
+    let mut waiting = devices_of(&mount.map_err(|error| unknown(io::Error::other(error)))?);
+    let drives = attached().map_err(unknown)?;
     while let Some(device) = waiting.pop() {
         let node = device.whole().node();
         if drives.iter().any(|(_, status)| status.device == node) {

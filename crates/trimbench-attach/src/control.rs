@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use trimbench_claim::registry::{RegistryKind, RegistryToken, sockets};
-use trimbench_claim::sysfs::BlockDevice;
 use trimbench_claim::users_of;
 use trimbench_core::Errno;
 
@@ -19,7 +18,6 @@ use crate::engine::Engine;
 use crate::faults::LiveFault;
 use crate::statistics::Statistics;
 
-const ENOENT: i32 = 2;
 /// The longest line, bytes.
 const LINE_MAX: u64 = 1 << 20;
 /// Who does not send its line, or take its answer, for so long is not waited for.
@@ -140,9 +138,13 @@ fn serve(
             Ok(()) => Answer::Done,
             Err(reason) => Answer::Refused(reason),
         },
+        Ok(Order::Stop) if !status.device.is_absolute() => Answer::Refused(format!(
+            "`{}` is no device of the kernel: end process {}, which serves it",
+            status.device.display(),
+            status.process
+        )),
         Ok(Order::Stop) => {
-            let device = BlockDevice::from_node(&status.device);
-            let users = device.map_or_else(Vec::new, |device| users_of(&device));
+            let users = users_of(&status.device);
             if users.is_empty() {
                 stop_asked.store(true, Ordering::Relaxed);
                 Answer::Done
@@ -175,7 +177,7 @@ pub fn attached() -> io::Result<Vec<(PathBuf, DriveStatus)>> {
     let sockets = match sockets() {
         Ok(sockets) => sockets,
         // A user without a folder of his own has attached nothing.
-        Err(Errno(ENOENT)) => Vec::new(),
+        Err(Errno::ENOENT) => Vec::new(),
         Err(errno) => return Err(io::Error::from_raw_os_error(errno.0)),
     };
     let known = sockets.into_iter().filter_map(|socket| match ask(&socket, &Order::Status) {

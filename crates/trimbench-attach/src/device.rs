@@ -9,15 +9,18 @@ use fuser::BackgroundSession;
 use rustix::fs::MemfdFlags;
 use rustix::mm::MlockAllFlags;
 use trimbench_claim::sysfs::BlockDevice;
-use trimbench_claim::{LoopIo, attach_loop_device, users_of};
+use trimbench_claim::{LoopIo, attach_loop_device, errno_of, users_of};
 use trimbench_core::Errno;
 use trimbench_core::fault::{FaultPlan, Faulty};
+use trimbench_core::settings::Named as _;
 use trimbench_ssd::{DriveConfigError, Overreach, SsdConfig, TrimmedReads};
 
 use crate::backing::{self, BackingFileError, BackingPlace, Kept};
+use crate::control::DriveStatus;
 use crate::drive::{self, InitialState};
 use crate::engine::{Engine, Timer};
 use crate::fuse;
+use crate::log::{self, LogEntry, ReplayError};
 use crate::store::Store;
 
 /// What is to be attached.
@@ -78,6 +81,42 @@ impl AttachError {
 }
 
 impl Attachment {
+    /// A new drive in real time, without faults, file and log.
+    pub fn new(config: SsdConfig) -> Self {
+        Self {
+            config,
+            faults: FaultPlan::default(),
+            overreach: Overreach::default(),
+            backing: None,
+            state: InitialState::Fresh,
+            slow_down: 1,
+            logs: false,
+        }
+    }
+
+    /// What it is, once it is this device: for [`crate::ControlSocket`].
+    pub fn status(&self, profile: &str, device: PathBuf) -> DriveStatus {
+        DriveStatus {
+            profile: profile.to_owned(),
+            capacity: self.config.capacity.0,
+            state: self.state.id().to_owned(),
+            device,
+            slow_down: self.slow_down,
+            process: std::process::id(),
+        }
+    }
+
+    /// Has a drive that begins as this one did do everything of the log again, in virtual time. How
+    /// many commands ended, each at the instant of the log. What a file kept is not known to it.
+    ///
+    /// # Errors
+    /// The first difference; a number out of range.
+    pub fn replay(&self, log: &[LogEntry]) -> Result<usize, ReplayError> {
+        let mut ssd = drive::made(self.config.clone(), self.state)?;
+        ssd.plant_overreach(self.overreach);
+        log::replay(&mut Faulty::new(ssd, self.faults), log)
+    }
+
     /// Makes the drive and serves it to whoever has the engine, until the timer is dropped.
     ///
     /// # Errors
@@ -85,7 +124,8 @@ impl Attachment {
     pub fn serve(self) -> Result<(Engine, Timer), AttachError> {
         let Self { config, faults, overreach, backing, state, slow_down, logs } = self;
         let (capacity, may_lose) = (config.capacity.0, drive::may_lose(&config));
-        let failed = |what| move |error: io::Error| AttachError::Kernel { what, errno: of(&error) };
+        let failed =
+            |what| move |error: io::Error| AttachError::Kernel { what, errno: errno_of(error) };
         let (mut ssd, store) = if let Some(place) = backing {
             let Kept { file, start, drive, map } = backing::open(&place, config, state)?;
             (drive, Store::new(file, start, may_lose).with_map(map))
@@ -133,7 +173,8 @@ impl AttachedDrive {
     pub fn attach(mut attachment: Attachment) -> Result<Self, AttachError> {
         attachment.config.contents.reads = TrimmedReads::Zeroes;
         let (engine, timer) = attachment.serve()?;
-        let failed = |what| move |error: io::Error| AttachError::Kernel { what, errno: of(&error) };
+        let failed =
+            |what| move |error: io::Error| AttachError::Kernel { what, errno: errno_of(error) };
         let served = fuse::serve(engine.clone()).map_err(failed(FUSE))?;
         let attached = attach_loop_device(&served.file, LoopIo::Direct);
         let (device, node) = attached.map_err(|errno| AttachError::Kernel { what: LOOP, errno })?;
@@ -154,7 +195,7 @@ impl AttachedDrive {
 
     /// Who uses the device, in words; empty if nobody does.
     pub fn users(&self) -> Vec<String> {
-        BlockDevice::from_node(&self.node).map_or_else(Vec::new, |device| users_of(&device))
+        users_of(&self.node)
     }
 }
 
@@ -194,8 +235,4 @@ fn protect() {
     let _ = rustix::process::configure_io_flusher_behavior(true);
     let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
     let _ = rustix::mm::mlockall(flags);
-}
-
-fn of(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno(5), Errno)
 }

@@ -19,7 +19,7 @@ named_enum! {
         Fresh = "fresh",
         /// Each block was written once, in order.
         Filled = "filled",
-        /// Each block was written, then random ones of 4 KiB, three times the capacity.
+        /// Each block was written, then random mapping units, three times the capacity.
         Steady = "steady",
     }
 }

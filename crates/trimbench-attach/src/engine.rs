@@ -17,7 +17,7 @@ use trimbench_ssd::Ssd;
 
 use crate::faults::LiveFault;
 use crate::log::LogEntry;
-use crate::statistics::{RequestKind, Statistics, Timing};
+use crate::statistics::{PAUSE, RequestKind, Statistics, Timing};
 use crate::store::Store;
 use state::{Due, State};
 
@@ -209,7 +209,9 @@ impl Shared {
                     let woken = self.earlier.wait_timeout(state, span);
                     let (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
                     let late = monotonic_time().saturating_sub(wake);
-                    self.timing().woken(late);
+                    if late >= PAUSE {
+                        self.timing().paused(late);
+                    }
                     state
                 }
             };

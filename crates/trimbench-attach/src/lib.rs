@@ -5,8 +5,8 @@
 //! ```
 //!
 //! [`Engine`] answers in the machine's time; [`AttachedDrive`] is an engine behind a loop device.
-//! The model is that of `trimbench-ssd`, unchanged: what it does with a sequence of commands can be
-//! [replayed](replay) in virtual time from the log. *Absent:* methods, profiles by name, printing.
+//! The model is that of `trimbench-ssd`, unchanged: from the log of a drive, what it did can be
+//! [done again](Attachment::replay) in virtual time. *Absent:* methods, profiles by name, printing.
 
 mod backing;
 mod clock;
@@ -27,5 +27,5 @@ pub use device::{AttachError, AttachedDrive, Attachment};
 pub use drive::InitialState;
 pub use engine::{Engine, Reply, Request, RequestOutcome, Timer};
 pub use faults::LiveFault;
-pub use log::{LogEntry, LogEvent, LoggedCommand, ReplayError, replay};
+pub use log::{LogEntry, LogEvent, LoggedCommand, ReplayError};
 pub use statistics::{KindStatistics, RequestKind, Statistics};

@@ -8,7 +8,7 @@ use trimbench_core::{
     BlockCommand, Blocks, Bytes, Completion, Data, Instant, Lba, LbaRange, Model, Nanos, Status,
     Tag,
 };
-use trimbench_ssd::Ssd;
+use trimbench_ssd::{DriveConfigError, Ssd};
 
 #[cfg(test)]
 mod tests;
@@ -97,6 +97,9 @@ pub enum ReplayError {
         /// As replayed.
         replayed: Option<(u32, u64, bool)>,
     },
+    /// The drive's numbers are none of a drive.
+    #[error(transparent)]
+    Drive(#[from] DriveConfigError),
     /// The model refuses a command that it took before.
     #[error("entry {entry} is refused: {reason}")]
     Refused {
@@ -152,7 +155,7 @@ impl LoggedCommand {
 ///
 /// # Errors
 /// The first difference.
-pub fn replay(drive: &mut Faulty<Ssd>, log: &[LogEntry]) -> Result<usize, ReplayError> {
+pub(crate) fn replay(drive: &mut Faulty<Ssd>, log: &[LogEntry]) -> Result<usize, ReplayError> {
     let logged: Vec<(u32, u64, bool)> = log
         .iter()
         .filter_map(|entry| match entry.event {

@@ -11,7 +11,7 @@ const LONGEST: u64 = 3_600_000_000_000;
 /// Of a power of two, a histogram tells so many parts apart as two digits need: within 1 %.
 const DIGITS: u8 = 2;
 /// The timer was woken so much later than it asked for: the process did not run.
-const PAUSE: Nanos = Nanos::from_millis(100);
+pub(crate) const PAUSE: Nanos = Nanos::from_millis(100);
 /// Lateness may be this part of the model's own time, at the 99th percentile, %.
 const LATE_MAX: f64 = 5.0;
 
@@ -141,11 +141,9 @@ impl Timing {
         self.late[kind.place()].saturating_record(late.0);
     }
 
-    /// The timer was woken so much later than it asked for.
-    pub(crate) fn woken(&mut self, late: Nanos) {
-        if late >= PAUSE {
-            self.longest_pause = self.longest_pause.max(late);
-        }
+    /// This process did not run for so long though it was to: at least [`PAUSE`].
+    pub(crate) fn paused(&mut self, span: Nanos) {
+        self.longest_pause = self.longest_pause.max(span);
     }
 
     pub(crate) fn statistics(&self, counted: Counted) -> Statistics {
@@ -196,8 +194,8 @@ impl Statistics {
             let part = 100.0 * late as f64 / model.max(1.0);
             if part > LATE_MAX {
                 reasons.push(format!(
-                    "{}: 99 % of the replies were at most {:.1} us late, {part:.0} % of the \
-                     drive's own p99 of {:.1} us; at most {LATE_MAX} % are good",
+                    "{}: the 99th percentile of lateness is {:.1} us, {part:.0} % of the drive's \
+                     own 99th percentile of {:.1} us; the limit is {LATE_MAX} %",
                     kind.kind,
                     late as f64 / 1e3,
                     model / 1e3

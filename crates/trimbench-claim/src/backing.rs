@@ -1,9 +1,8 @@
 //! Files of ours that are opened again to go on with what is in them.
 
 use std::fs::File;
-use std::io;
+use std::io::Read as _;
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode};
@@ -59,7 +58,7 @@ pub enum BackingError {
 /// Whatever is there that is no such file, or that anybody else has open.
 pub fn open_backing(
     path: &Path,
-    head: usize,
+    head: u64,
     is_ours: impl FnOnce(&[u8]) -> bool,
 ) -> Result<Option<File>, BackingError> {
     let unopened = |errno| BackingError::Unopened { path: path.to_owned(), errno };
@@ -75,9 +74,10 @@ pub fn open_backing(
     if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
         return Err(BackingError::NoFile { path: path.to_owned() });
     }
-    let mut first = vec![0; head];
-    let length = read_up_to(&looked, &mut first).map_err(|error| unopened(errno_of(error)))?;
-    if !is_ours(&first[..length]) {
+    let mut first = Vec::new();
+    let read = (&looked).take(head).read_to_end(&mut first);
+    read.map_err(|error| unopened(errno_of(error)))?;
+    if !is_ours(&first) {
         return Err(BackingError::Foreign { path: path.to_owned() });
     }
     let inode = Inode::of(&looked).map_err(|error| unopened(errno_of(error)))?;
@@ -103,15 +103,4 @@ pub fn open_backing(
         return Err(in_use("something has it open"));
     }
     Ok(Some(file))
-}
-
-fn read_up_to(file: &File, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < bytes.len() {
-        match file.read_at(&mut bytes[length..], length as u64)? {
-            0 => break,
-            count => length += count,
-        }
-    }
-    Ok(length)
 }

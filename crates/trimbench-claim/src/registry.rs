@@ -1,6 +1,6 @@
 //! Objects that this program creates outside of its own directories, and must remove after a kill:
-//! tracing instances and control groups. The kernel lets nobody write a marker into these, so each
-//! has a random name that is registered before it is created.
+//! tracing instances, control groups, and sockets. The kernel lets nobody write a marker into
+//! these, so each has a random name that is registered before it is created.
 //!
 //! An entry is an empty file `KIND-TOKEN` in a directory that only its owner may enter. While the
 //! process lives it holds a lock on the entry (flock), which the kernel releases with the process.
@@ -116,17 +116,7 @@ pub fn clean(what: RegistryKind, parent: &Path) {
 }
 
 fn clean_in(folder: &Path, what: RegistryKind, parent: &Path) -> Result<(), Errno> {
-    let directory = open(folder)?;
-    for entry in rustix::fs::Dir::read_from(&directory).map_err(errno_of)? {
-        let entry = entry.map_err(errno_of)?;
-        let Ok(entry) = entry.file_name().to_str() else { continue };
-        let Some(token) = token_of(what, entry) else { continue };
-        let Ok(_lock) = abandoned(&directory, entry) else { continue };
-        if is_gone(&parent.join(name_of(token))) {
-            rustix::fs::unlinkat(&directory, entry, AtFlags::empty()).map_err(errno_of)?;
-        }
-    }
-    Ok(())
+    sweep(folder, what, |name| is_gone(&parent.join(name))).map(drop)
 }
 
 /// The sockets of processes that live. Those of processes that were killed are removed.
@@ -138,22 +128,34 @@ pub fn sockets() -> Result<Vec<PathBuf>, Errno> {
 }
 
 fn sockets_in(folder: &Path) -> Result<Vec<PathBuf>, Errno> {
+    let is_gone = |name: &str| {
+        let removed = fs::remove_file(folder.join(name));
+        removed.map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true)
+    };
+    let living = sweep(folder, RegistryKind::Socket, is_gone)?;
+    Ok(living.into_iter().map(|name| folder.join(name)).collect())
+}
+
+/// Forgets what killed processes registered, once `is_gone` says that the thing of this name is;
+/// the names of the things of processes that live.
+fn sweep(
+    folder: &Path,
+    what: RegistryKind,
+    is_gone: impl Fn(&str) -> bool,
+) -> Result<Vec<String>, Errno> {
     let directory = open(folder)?;
     let mut living = Vec::new();
     for entry in rustix::fs::Dir::read_from(&directory).map_err(errno_of)? {
         let entry = entry.map_err(errno_of)?;
         let Ok(entry) = entry.file_name().to_str() else { continue };
-        let Some(token) = token_of(RegistryKind::Socket, entry) else { continue };
+        let Some(token) = token_of(what, entry) else { continue };
         let name = name_of(token);
         match abandoned(&directory, entry) {
-            Err(Errno(libc::EAGAIN)) => living.push(folder.join(name)),
-            Err(_) => {}
-            Ok(_lock) => {
-                let removed = rustix::fs::unlinkat(&directory, &name, AtFlags::empty());
-                if matches!(removed, Ok(()) | Err(rustix::io::Errno::NOENT)) {
-                    rustix::fs::unlinkat(&directory, entry, AtFlags::empty()).map_err(errno_of)?;
-                }
+            Err(Errno(libc::EAGAIN)) => living.push(name),
+            Ok(_lock) if is_gone(&name) => {
+                rustix::fs::unlinkat(&directory, entry, AtFlags::empty()).map_err(errno_of)?;
             }
+            _ => {}
         }
     }
     living.sort();

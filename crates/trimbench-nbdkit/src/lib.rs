@@ -12,9 +12,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use nbdkit::{Error, Flags, FuaFlags, Result, Server, ThreadModel};
-use trimbench_attach::{
-    Attachment, BackingPlace, ControlSocket, DriveStatus, Engine, InitialState, Request, Timer,
-};
+use trimbench_attach::{Attachment, ControlSocket, Engine, InitialState, Request, Timer};
 use trimbench_core::Bytes;
 use trimbench_core::settings::Named as _;
 use trimbench_devices::EmulatedSpec;
@@ -98,8 +96,7 @@ impl Server for Connection {
             "profile" => settings.profile = Some(value.to_owned()),
             "capacity" => settings.capacity = Some(value.parse().map_err(|_| wrong())?),
             "state" => {
-                let known = InitialState::NAMES.iter().find(|(name, _)| *name == value);
-                settings.state = known.map(|(_, state)| *state).ok_or_else(wrong)?;
+                settings.state = InitialState::of_id(value).ok_or_else(wrong)?;
             }
             "slow-down" => {
                 let number = value.parse().ok().filter(|number| *number > 0);
@@ -119,31 +116,17 @@ impl Server for Connection {
     fn after_fork() -> Result<()> {
         let spec = spec()?;
         let failed = |error: &dyn std::fmt::Display| Error::new(EINVAL, error.to_string());
-        let (config, faults, overreach) = spec.attachment().map_err(|error| failed(&error))?;
+        let attachment = spec.attachment().map_err(|error| failed(&error))?;
         let settings = SETTINGS.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = InitialState::NAMES.iter().find(|(_, state)| *state == settings.state);
-        let status = DriveStatus {
-            profile: settings.profile.clone().unwrap_or_default(),
-            capacity: config.capacity.0,
-            state: state.map_or("", |(name, _)| name).to_owned(),
-            device: format!("nbd:{}", std::process::id()).into(),
-            slow_down: settings.slow_down,
-            process: std::process::id(),
-        };
-        let discards_read_zero = config.contents.reads == TrimmedReads::Zeroes;
         let attachment = Attachment {
-            config,
-            faults,
-            overreach,
-            backing: settings.backing.clone().map(|path| BackingPlace {
-                path: path.into(),
-                profile: spec.profile().name.clone(),
-                profile_hash: spec.profile_hash(),
-            }),
+            backing: settings.backing.clone().map(|path| spec.kept_in(path.into())),
             state: settings.state,
             slow_down: settings.slow_down,
-            logs: false,
+            ..attachment
         };
+        let profile = settings.profile.as_deref().unwrap_or_default();
+        let status = attachment.status(profile, format!("nbd:{}", std::process::id()).into());
+        let discards_read_zero = attachment.config.contents.reads == TrimmedReads::Zeroes;
         let (engine, timer) = attachment.serve().map_err(|error| failed(&error))?;
         let control = ControlSocket::open(engine.clone(), status).ok();
         *ENDS.lock().unwrap_or_else(PoisonError::into_inner) = Some((control, timer));

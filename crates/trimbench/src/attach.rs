@@ -8,8 +8,8 @@ use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 use trimbench_app::Failure;
 use trimbench_attach::{
-    Answer, AttachError, AttachedDrive, Attachment, BackingPlace, ControlSocket, DriveStatus,
-    Engine, InitialState, LiveFault, Order, RequestKind, Statistics, ask, attached,
+    Answer, AttachError, AttachedDrive, Attachment, ControlSocket, DriveStatus, Engine,
+    InitialState, LiveFault, Order, RequestKind, Statistics, ask, attached,
 };
 use trimbench_claim::{Durability, OutputFile};
 use trimbench_core::settings::Named as _;
@@ -54,8 +54,9 @@ pub(crate) fn run(args: &AttachArgs) -> Result<u8, Failure> {
 /// Serves a drive until Ctrl-C, or until it is asked to stop.
 fn serve(args: &AttachArgs) -> Result<u8, Failure> {
     let profile = args.what.as_deref().expect("clap asks for it");
+    // As a target is named, and as the hint to an unknown profile says.
+    let profile = profile.strip_prefix("sim:").unwrap_or(profile);
     let spec = EmulatedSpec::parse(profile, args.capacity)?;
-    let (config, faults, overreach) = spec.attachment()?;
     if !rustix::process::geteuid().is_root() {
         let error = anyhow!("only root may attach a drive: it is a block device of the kernel");
         return Err(Failure::target(error).with_hint("run it by `sudo`"));
@@ -63,30 +64,15 @@ fn serve(args: &AttachArgs) -> Result<u8, Failure> {
     let log = args.log.as_deref().map(Log::begin).transpose()?;
     // Clears what killed processes left, too.
     attached_drives()?;
-    let state = state(&args.state);
-    let status = |device: &Path| DriveStatus {
-        profile: profile.to_owned(),
-        capacity: config.capacity.0,
-        state: args.state.clone(),
-        device: device.to_owned(),
-        slow_down: args.slow_down,
-        process: std::process::id(),
-    };
     let attachment = Attachment {
-        config: config.clone(),
-        faults,
-        overreach,
-        backing: args.backing.clone().map(|path| BackingPlace {
-            path,
-            profile: spec.profile().name.clone(),
-            profile_hash: spec.profile_hash(),
-        }),
-        state,
+        backing: args.backing.clone().map(|path| spec.kept_in(path)),
+        state: InitialState::of_id(&args.state).expect("clap has checked it"),
         slow_down: args.slow_down,
         logs: log.is_some(),
+        ..spec.attachment()?
     };
-    let drive = AttachedDrive::attach(attachment).map_err(unattached)?;
-    let status = status(drive.node());
+    let drive = AttachedDrive::attach(attachment.clone()).map_err(unattached)?;
+    let status = attachment.status(profile, drive.node().to_owned());
     let control = ControlSocket::open(drive.engine().clone(), status.clone());
     let control = control.context("no socket to ask the drive by").map_err(Failure::target)?;
     let interrupt = interrupt("detaching (Ctrl-C again detaches at once)", || {})?;
@@ -104,7 +90,7 @@ fn serve(args: &AttachArgs) -> Result<u8, Failure> {
     drop(drive);
     ended?;
     if !is_behind {
-        data(&cleaned(&Counted(engine.statistics()).human()));
+        data(&joined(Counted(engine.statistics()).lines()));
     }
     Ok(exit::DONE)
 }
@@ -217,11 +203,6 @@ impl Log {
     }
 }
 
-fn state(name: &str) -> InitialState {
-    let found = InitialState::NAMES.iter().find(|(known, _)| *known == name);
-    found.map_or_else(InitialState::default, |(_, state)| *state)
-}
-
 fn unattached(error: AttachError) -> Failure {
     let advice = error.advice();
     let failure = Failure::target(error);
@@ -277,6 +258,7 @@ fn stop(socket: &Path, status: &DriveStatus) -> Result<u8, Failure> {
             let error = anyhow!("`{node}` is in use: {}", users.join("; "));
             return Err(Failure::target(error).with_hint("unmount or close it first"));
         }
+        Answer::Refused(reason) => return Err(Failure::usage(anyhow!(reason))),
         _ => return Err(unexpected()),
     }
     for _ in 0..END_TICKS {
@@ -482,20 +464,6 @@ impl Counted {
             lines.extend(reasons.into_iter().map(|reason| format!("  {reason}")));
         }
         lines
-    }
-}
-
-impl Printed for Counted {
-    fn human(&self) -> String {
-        joined(self.lines())
-    }
-
-    fn json(&self) -> String {
-        document(&json!(self.0))
-    }
-
-    fn items(&self) -> Vec<Value> {
-        vec![json!(self.0)]
     }
 }
 

@@ -5,12 +5,9 @@ use std::time::Duration;
 
 use ::tests::Need::{Fuse, Loop, Program, Root};
 use anyhow::Result;
-use trimbench_attach::{LiveFault, replay};
-use trimbench_core::Bytes;
-use trimbench_core::fault::{FaultPlan, Faulty};
-use trimbench_ssd::TrimmedReads;
+use trimbench_attach::{AttachedDrive, Attachment, LiveFault};
 
-use super::{SOURCES, attach, config};
+use super::{SOURCES, config, filled};
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
@@ -43,8 +40,8 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
 }
 
 fn of(lab: &Lab<'_>, profile: &str, commands: u64) -> Result<Figure> {
-    let mut config = config(profile)?;
-    let drive = attach(config.clone(), true)?;
+    let attachment = Attachment { logs: true, ..filled(config(profile)?) };
+    let drive = AttachedDrive::attach(attachment.clone())?;
     let mut fio = Command::new("fio");
     fio.args(["--direct=1", "--ioengine=io_uring", "--continue_on_error=all", "--randrepeat=1"]);
     fio.arg(format!("--filename={}", drive.node().display())).current_dir(lab.folder());
@@ -65,11 +62,7 @@ fn of(lab: &Lab<'_>, profile: &str, commands: u64) -> Result<Figure> {
     let _ = cut.join();
     let log = drive.engine().take_log();
     drop(drive);
-    config.contents.reads = TrimmedReads::Zeroes;
-    let (capacity, mut model) = (config.capacity, config.build()?);
-    model.precondition_sequential(Bytes(0), capacity);
-    model.keep_contents();
-    let ended = replay(&mut Faulty::new(model, FaultPlan::default()), &log);
+    let ended = attachment.replay(&log);
     let note = ended.as_ref().err().map(ToString::to_string).unwrap_or_default();
     let same = ended.map_or(0.0, |ended| ended as f64);
     Ok(Figure::new(

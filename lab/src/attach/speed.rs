@@ -1,18 +1,19 @@
 //! What the way through FUSE, the engine and the loop device takes: a drive that takes no time,
 //! beside a loop device over a file in memory, in turns.
 
-use std::process::Command;
+use std::path::Path;
 
 use ::tests::LoopDevice;
 use ::tests::Need::{Fuse, Loop, Program, Root};
 use anyhow::{Context as _, Result};
-use serde_json::Value;
+use trimbench_attach::AttachedDrive;
 use trimbench_results::statistics::median;
 use trimbench_ssd::Profile;
 
-use super::{CAPACITY, SOURCES, attach};
+use super::{CAPACITY, SOURCES, filled, fio};
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
+use crate::fio::number;
 use crate::lab::Lab;
 
 pub(crate) const ENTRY: Entry = Entry {
@@ -48,29 +49,26 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let profile = Profile::built_in("like-optane-900p").context("no such profile")?;
     let mut config = profile.with_values("a drive", &NOTHING)?.config;
     config.capacity = CAPACITY;
-    let drive = attach(config, false)?;
-    let node = drive.node().to_str().context("a device")?;
+    let drive = AttachedDrive::attach(filled(config))?;
     let folder = lab.memory_folder()?;
     let image = folder.path().join("image");
     std::fs::File::create(&image)?.set_len(CAPACITY.0)?;
     let peer = LoopDevice::untouched(&image);
-    for device in [node, peer.node()] {
+    let devices = [drive.node(), Path::new(peer.node())];
+    for device in devices {
         fio(lab, device, &["--rw=write", "--bs=1m", "--iodepth=4", "--size=1g"])?;
     }
     let mut figures = Vec::new();
     for kind in ["randread", "randwrite"] {
         let (mut ratios, mut rates, mut more) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..lab.form(TURNS[0], TURNS[1]) {
-            let seen = |depth: &str, device: &str| {
-                let time = ["--time_based", "--runtime=3", "--size=1g", "--bs=4k"];
-                let shape = [format!("--rw={kind}"), format!("--iodepth={depth}")];
-                let shape: Vec<&str> = shape.iter().map(String::as_str).collect();
-                fio(lab, device, &[&time[..], &shape].concat())
-            };
-            let (ours, theirs) = (seen("32", node)?, seen("32", peer.node())?);
+            let of = |depth| devices.map(|device| seen(lab, device, kind, depth));
+            let [ours, theirs] = of(32);
+            let (ours, theirs) = (ours?, theirs?);
             ratios.push(ours.rate / theirs.rate);
             rates.push(ours.rate);
-            let (ours, theirs) = (seen("1", node)?, seen("1", peer.node())?);
+            let [ours, theirs] = of(1);
+            let (ours, theirs) = (ours?, theirs?);
             more.push(ours.p50_us - theirs.p50_us);
         }
         let note = format!("{:.0} requests a second", middle(&rates));
@@ -98,16 +96,12 @@ struct Seen {
     p50_us: f64,
 }
 
-fn fio(lab: &Lab<'_>, device: &str, arguments: &[&str]) -> Result<Seen> {
-    let mut fio = Command::new("fio");
-    fio.args(["--name=job", "--direct=1", "--ioengine=io_uring", "--output-format=json"]);
-    fio.arg(format!("--filename={device}")).args(arguments).current_dir(lab.folder());
-    let output = lab.call_well(&mut fio)?;
-    let start = output.stdout.find('{').context("fio printed no JSON")?;
-    let document: Value = serde_json::from_str(&output.stdout[start..])?;
-    let job = &document["jobs"][0];
-    let of = |kind: &str| job[kind]["iops"].as_f64().unwrap_or(0.0);
-    let kind = if of("read") > 0.0 { "read" } else { "write" };
-    let p50 = job[kind]["clat_ns"]["percentile"]["50.000000"].as_f64().unwrap_or(f64::NAN);
-    Ok(Seen { rate: of(kind), p50_us: p50 / 1e3 })
+fn seen(lab: &Lab<'_>, device: &Path, kind: &str, depth: u32) -> Result<Seen> {
+    let shape = [format!("--rw={kind}"), format!("--iodepth={depth}")];
+    let shape: Vec<&str> = shape.iter().map(String::as_str).collect();
+    let time = ["--time_based", "--runtime=3", "--size=1g", "--bs=4k"];
+    let job = fio(lab, device, &[&time[..], &shape].concat())?;
+    let side = kind.trim_start_matches("rand");
+    let p50 = number(&job, &format!("/{side}/clat_ns/percentile/50.000000"))?;
+    Ok(Seen { rate: number(&job, &format!("/{side}/iops"))?, p50_us: p50 / 1e3 })
 }

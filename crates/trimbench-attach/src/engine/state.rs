@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use trimbench_claim::errno_of;
 use trimbench_core::fault::Faulty;
 use trimbench_core::slab::Slab;
 use trimbench_core::{
@@ -19,8 +20,6 @@ use crate::log::{LogEntry, LogEvent, LoggedCommand};
 use crate::statistics::{Counted, RequestKind};
 use crate::store::Store;
 
-const EIO: Errno = Errno(5);
-const EINVAL: Errno = Errno(22);
 /// Zeroes are written in commands of so many blocks: 1 MiB.
 const ZERO_BLOCKS: u64 = 2_048;
 /// What a planted fault loses comes in whole ones of these, bytes.
@@ -201,7 +200,7 @@ impl State {
             due.push(Due { reply, outcome: Err(errno), timed: None });
         };
         if self.planted.power_is_off || self.stopped {
-            return refuse(EIO, reply, due);
+            return refuse(Errno::EIO, reply, due);
         }
         let (kind, blocks) = match self.blocks_of(request) {
             Ok(found) => found,
@@ -280,17 +279,18 @@ impl State {
             Request::Discard { offset, length } => (RequestKind::Discard, offset, length),
             Request::Flush => return Ok((RequestKind::Flush, 0..0)),
         };
-        let end = offset.checked_add(length).filter(|end| *end <= self.capacity).ok_or(EINVAL)?;
+        let end =
+            offset.checked_add(length).filter(|end| *end <= self.capacity).ok_or(Errno::EINVAL)?;
         let is_whole = offset.is_multiple_of(BLOCK) && length.is_multiple_of(BLOCK);
-        if is_whole { Ok((kind, offset / BLOCK..end / BLOCK)) } else { Err(EINVAL) }
+        if is_whole { Ok((kind, offset / BLOCK..end / BLOCK)) } else { Err(Errno::EINVAL) }
     }
 
     fn read(&mut self, blocks: &Range<u64>) -> RequestOutcome {
         if !self.planted.can_read(&bytes_of(blocks)) {
-            return Err(EIO);
+            return Err(Errno::EIO);
         }
         let contents = self.contents(blocks.clone());
-        self.store.read(&contents).map_err(|error| errno_of(&error))
+        self.store.read(&contents).map_err(errno_of)
     }
 
     fn write(&mut self, now: Instant, blocks: &Range<u64>, data: &[u8]) -> RequestOutcome {
@@ -299,7 +299,7 @@ impl State {
         if let Err(error) = self.store.write(blocks.start, data, generation) {
             // What is there now is half of each.
             self.planted.add_unreadable(bytes_of(blocks));
-            return Err(errno_of(&error));
+            return Err(errno_of(error));
         }
         self.generation = generation;
         if self.store.wants_pruning() {
@@ -385,7 +385,7 @@ impl State {
         self.prune(now);
         // What is zero now must be zero in the file before it is said to be durable.
         while self.store.is_kept() && self.reclaim(Some(now)) {}
-        self.keep().map(|()| Vec::new()).map_err(|error| errno_of(&error))
+        self.keep().map(|()| Vec::new()).map_err(errno_of)
     }
 
     /// Forgets old versions that nothing brings back.
@@ -480,7 +480,7 @@ impl State {
         let mut lost = Vec::new();
         drive::cut_power(&mut self.drive, now, |tag| lost.push(tag));
         for tag in lost {
-            self.completed(tag, now, Some(EIO), due);
+            self.completed(tag, now, Some(Errno::EIO), due);
         }
         let Self { store, drive, .. } = self;
         let restored = store.restore(|blocks| contents_of(drive, blocks));
@@ -494,7 +494,7 @@ impl State {
         let requests = std::mem::take(&mut self.requests);
         due.extend(requests.into_things().map(|request| Due {
             reply: request.reply,
-            outcome: Err(EIO),
+            outcome: Err(Errno::EIO),
             timed: None,
         }));
     }
@@ -514,8 +514,4 @@ fn contents_of(drive: &mut Faulty<Ssd>, blocks: Range<u64>) -> Vec<Content> {
 
 fn bytes_of(blocks: &Range<u64>) -> Range<u64> {
     blocks.start * BLOCK..blocks.end * BLOCK
-}
-
-fn errno_of(error: &std::io::Error) -> Errno {
-    error.raw_os_error().map_or(EIO, Errno)
 }

@@ -157,8 +157,11 @@ pub(super) fn of_device(
 
 /// Who uses the block device, in words: mounts in any namespace, devices on top of it, swap, and
 /// processes that have it open, but this one. What cannot be seen is said last.
-pub fn users_of(device: &BlockDevice) -> Vec<String> {
-    match of_device(device, None) {
+pub fn users_of(node: &Path) -> Vec<String> {
+    let Some(device) = BlockDevice::from_node(node) else {
+        return vec![format!("that cannot be seen: `{}` is not in sysfs", node.display())];
+    };
+    match of_device(&device, None) {
         Ok(uses) => {
             let mut users: Vec<String> = uses.list.iter().map(ToString::to_string).collect();
             if let Some(Unseen { path, errno }) = uses.unseen {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use trimbench_attach::{Attachment, BackingPlace};
 use trimbench_block::{HostQueue, QueueConfig};
 use trimbench_claim::Consent;
 use trimbench_core::fault::{FaultPlan, Faulty};
@@ -193,13 +194,20 @@ impl EmulatedSpec {
         Ok(spec)
     }
 
-    /// The numbers of the drive, and the faults that are planted in it, for one that is attached.
+    /// The drive, to be attached as a block device.
     ///
     /// # Errors
     /// If its tables do not fit into memory.
-    pub fn attachment(&self) -> Result<(SsdConfig, FaultPlan, Overreach), TargetError> {
+    pub fn attachment(&self) -> Result<Attachment, TargetError> {
         let config = self.check(self.capacity())?;
-        Ok((config, self.settings.faults(), self.settings.overreach()))
+        let (faults, overreach) = (self.settings.faults(), self.settings.overreach());
+        Ok(Attachment { faults, overreach, ..Attachment::new(config) })
+    }
+
+    /// The file at `path` as the one that keeps what such a drive holds.
+    pub fn kept_in(&self, path: PathBuf) -> BackingPlace {
+        let profile = self.profile.name.clone();
+        BackingPlace { path, profile, profile_hash: self.profile_hash }
     }
 
     /// Whether it may lie below a filesystem or a pool, which have a block layer of their own.

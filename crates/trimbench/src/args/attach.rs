@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::ValueHint;
+use trimbench_attach::InitialState;
 use trimbench_core::Bytes;
+use trimbench_core::settings::Named as _;
 
 use super::FormatArgs;
 use crate::complete;
@@ -23,8 +25,8 @@ pub(crate) struct AttachArgs {
     pub(crate) capacity: Option<Bytes>,
     /// What the drive holds at first: `fresh` nothing, `filled` each block written once, `steady`
     /// three times its capacity written at random since.
-    #[arg(long, value_name = "STATE", default_value = "fresh", value_parser = ["fresh", "filled",
-        "steady"])]
+    #[arg(long, value_name = "STATE", default_value = InitialState::default().id(),
+        value_parser = InitialState::NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>())]
     pub(crate) state: String,
     /// Have the drive's time run so many times slower than the machine's.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = slow_down)]

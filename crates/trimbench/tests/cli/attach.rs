@@ -18,6 +18,7 @@ use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
 use tests::{Mounted, Need, requires};
 use trimbench_claim::registry;
 
+use super::interrupts::signal;
 use super::{code, looking, stderr, stdout};
 
 const NEEDS: [Need; 5] = [Root, Loop, Fuse, Filesystem("ext4"), Program("mkfs.ext4")];
@@ -49,8 +50,8 @@ impl Served {
         looking(self.folder.path(), &all).output().unwrap()
     }
 
-    fn signal(&self, signal: &str) {
-        tests::run("kill", &[signal, &self.child.id().to_string()]);
+    fn signal(&self, kind: &str) {
+        signal(&self.child, kind);
     }
 
     /// Its exit code and what it said, once it has ended.
@@ -118,7 +119,7 @@ fn a_drive_is_attached_asked_and_detached() {
     if !requires("attach::a_drive_is_attached_asked_and_detached", &NEEDS) {
         return;
     }
-    let mut served = Served::begin(&["vendor2", "--capacity", "1GiB"]);
+    let mut served = Served::begin(&["sim:vendor2", "--capacity", "1GiB"]);
     served.make_ext4();
     let stats = served.ask(&["--stats", "--json"]);
     assert_eq!(code(&stats), Some(0), "{}", stderr(&stats));

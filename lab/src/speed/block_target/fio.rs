@@ -3,9 +3,9 @@
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
 
 use super::{BlockRun, Load};
+use crate::fio::{number, only_job};
 use crate::lab::Lab;
 
 const ARGUMENTS: [&str; 14] = [
@@ -45,14 +45,8 @@ pub(super) fn measure(
 
 /// The only job's figures.
 fn parse(printed: &str) -> Result<BlockRun> {
-    // Warnings come before the object.
-    let start = printed.find('{').context("no JSON")?;
-    let document: Value = serde_json::from_str(&printed[start..]).context("not JSON")?;
-    let job = &document["jobs"][0];
-    let number = |pointer: &str| {
-        job.pointer(pointer).and_then(Value::as_f64).with_context(|| format!("no `{pointer}`"))
-    };
-    ensure!(number("/error")? == 0.0, "the job failed");
+    let job = only_job(printed)?;
+    let number = |pointer: &str| number(&job, pointer);
     let count = number("/write/total_ios")?;
     ensure!(count >= 1_000.0, "{count} commands are too few for a p99");
     let cpu_percent = number("/usr_cpu")? + number("/sys_cpu")?;
