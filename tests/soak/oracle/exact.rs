@@ -16,6 +16,8 @@ enum Holds {
     Before(Option<u64>),
     /// Bytes that the drive made up, by their hash as soon as they were seen.
     Bytes(Option<u64>),
+    /// One of the two, between which a power cut did not let decide.
+    Either(Option<u64>),
     Stamp(u32),
     Zeroes,
 }
@@ -51,6 +53,33 @@ impl Exact {
             self.earlier.entry(piece).or_default().push(now);
         }
         self.piece(piece)
+    }
+
+    /// The piece with the bytes that are seen for the first time, if this may be found of it.
+    fn seen(&self, piece: Piece, number: u64, found: &Found) -> Result<Piece, String> {
+        let Some(blocks) = &found.blocks else {
+            let agrees = !self.kept && found.mapped == piece.mapped;
+            return agrees.then_some(piece).ok_or_else(|| format!("piece {number}: {found:?}"));
+        };
+        if found.mapped != piece.mapped {
+            return Err(format!("piece {number} holds data: {}", found.mapped));
+        }
+        let mut seen = piece;
+        for (block, (&content, holds)) in blocks.iter().zip(&mut seen.blocks).enumerate() {
+            let address = lba(number, block);
+            let agrees = match (piece.mapped, self.rules.reads) {
+                (false, TrimmedReads::Zeroes) => content == Content::Zeroes,
+                (false, TrimmedReads::Unstable) => matches!(content, Content::Other { .. }),
+                (false, TrimmedReads::OldData) if matches!(holds, Holds::Before(_)) => {
+                    content == Content::Zeroes
+                }
+                _ => holds.reads_as(address, content),
+            };
+            if !agrees {
+                return Err(format!("{address:?} holds {content:?} instead of {holds:?}"));
+            }
+        }
+        Ok(seen)
     }
 }
 
@@ -107,16 +136,23 @@ impl Oracle for Exact {
     }
 
     fn power_cut(&mut self, mut look: impl FnMut(u64) -> Found) -> Judgement {
-        for (number, versions) in std::mem::take(&mut self.earlier) {
+        for (number, mut versions) in std::mem::take(&mut self.earlier) {
             let found = look(number);
-            let Err(now) = self.judge(number, &found) else { continue };
-            let agrees = versions.into_iter().rev().any(|version| {
-                *self.piece(number) = version;
-                self.judge(number, &found).is_ok()
-            });
-            if !agrees {
-                return Err(format!("piece {number} is as it never was since the flush ({now})"));
-            }
+            versions.push(*self.piece(number));
+            let seen = |version: &Piece| self.seen(*version, number, &found);
+            // The newest one first.
+            let agree: Vec<(Piece, Piece)> =
+                versions.iter().rev().filter_map(|it| Some((*it, seen(it).ok()?))).collect();
+            // Bytes that are known come a second time only if they are the same.
+            let is_known = |(version, seen): &&(Piece, Piece)| version == seen;
+            let known = agree.iter().find(is_known).map(|(_, seen)| *seen);
+            let piece = known.or_else(|| agree.iter().map(|(_, seen)| *seen).reduce(either));
+            let Some(piece) = piece else {
+                return Err(format!(
+                    "piece {number}: {found:?} as it never was since the flush: {versions:?}"
+                ));
+            };
+            self.pieces.insert(number, piece);
         }
         Ok(())
     }
@@ -128,32 +164,9 @@ impl Oracle for Exact {
     }
 
     fn judge(&mut self, number: u64, found: &Found) -> Judgement {
-        let (kept, reads) = (self.kept, self.rules.reads);
-        let piece = self.piece(number);
-        let Some(blocks) = &found.blocks else {
-            let agrees = !kept && found.mapped == piece.mapped;
-            return agrees.then_some(()).ok_or_else(|| format!("piece {number}: {found:?}"));
-        };
-        if found.mapped != piece.mapped {
-            return Err(format!("piece {number} holds data: {}", found.mapped));
-        }
-        // What is seen for the first time is remembered only if all of it agrees.
-        let mut seen = *piece;
-        for (block, (&content, holds)) in blocks.iter().zip(&mut seen.blocks).enumerate() {
-            let address = lba(number, block);
-            let agrees = match (piece.mapped, reads) {
-                (false, TrimmedReads::Zeroes) => content == Content::Zeroes,
-                (false, TrimmedReads::Unstable) => matches!(content, Content::Other { .. }),
-                (false, TrimmedReads::OldData) if matches!(holds, Holds::Before(_)) => {
-                    content == Content::Zeroes
-                }
-                _ => holds.reads_as(address, content),
-            };
-            if !agrees {
-                return Err(format!("{address:?} holds {content:?} instead of {holds:?}"));
-            }
-        }
-        *piece = seen;
+        let piece = *self.piece(number);
+        let seen = self.seen(piece, number, found)?;
+        self.pieces.insert(number, seen);
         Ok(())
     }
 }
@@ -165,13 +178,27 @@ impl Holds {
             (Self::Stamp(generation), content) => {
                 content == Content::Stamp { lba: address, generation: *generation }
             }
-            (Self::Zeroes, content) => content == Content::Zeroes,
-            (Self::Before(known) | Self::Bytes(known), Content::Other { hash }) => {
-                *known.get_or_insert(hash) == hash
-            }
+            (Self::Zeroes | Self::Either(_), Content::Zeroes) => true,
+            (
+                Self::Before(known) | Self::Bytes(known) | Self::Either(known),
+                Content::Other { hash },
+            ) => *known.get_or_insert(hash) == hash,
             _ => false,
         }
     }
+}
+
+/// One of the two, which both agree with what was found.
+fn either(one: Piece, other: Piece) -> Piece {
+    let blocks = std::array::from_fn(|block| match (one.blocks[block], other.blocks[block]) {
+        (Holds::Before(known), Holds::Bytes(_)) | (Holds::Bytes(known), Holds::Before(_)) => {
+            Holds::Either(known)
+        }
+        (Holds::Either(known), _) | (_, Holds::Either(known)) => Holds::Either(known),
+        // Others that look alike stay alike.
+        (block, _) => block,
+    });
+    Piece { blocks, ..one }
 }
 
 /// What a block of a trimmed piece holds from a write of another block of it on.

@@ -164,6 +164,27 @@ fn the_exact_oracle_knows_the_rules() {
 }
 
 #[test]
+fn a_power_cut_tells_bytes_that_are_known_from_new_ones() {
+    for seen_before in [true, false] {
+        let mut oracle = Exact::new(&scenario(TrimmedReads::OldData, Start::Filled));
+        oracle.write(range(0, 8), Data::Stamped(1));
+        oracle.flush();
+        if seen_before {
+            assert_eq!(oracle.judge(2, &other(true, 5)), Ok(()));
+        }
+        oracle.write(range(16, 8), Data::Random);
+        oracle.write(range(8, 8), Data::Random);
+        assert_eq!(oracle.power_cut(|piece| other(true, 5 - piece % 2)), Ok(()));
+        oracle.discard(range(8, 24));
+        // What was there before contents were kept reads as zeroes once it is trimmed; new bytes
+        // stay. The cut told which they are only where the old ones were known.
+        assert_eq!(oracle.judge(2, &trimmed(stamps(2, [0; 8]))), Ok(()), "{seen_before}");
+        assert_eq!(oracle.judge(2, &other(false, 5)).is_ok(), !seen_before);
+        assert!(oracle.judge(2, &other(false, 6)).is_err());
+    }
+}
+
+#[test]
 fn the_flat_oracle_knows_the_rules() {
     check::<Versions>();
 }

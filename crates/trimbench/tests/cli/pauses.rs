@@ -13,8 +13,11 @@ use trimbench_results::{RunRecord, Session};
 use super::interrupts::{signal, wait_for_steps};
 use super::{code, command, record, stderr};
 
-/// How long the program is stopped.
+/// How long the program is stopped, how often, and the time between: one stop may fall between two
+/// steps.
 const STOP: Duration = Duration::from_millis(400);
+const STOPS: usize = 3;
+const BETWEEN: Duration = Duration::from_millis(150);
 
 /// Methods whose later steps take a second at least.
 const UNDER_LOAD: (&str, &[&str]) = (
@@ -55,14 +58,17 @@ fn start(folder: &Path, (method, set): (&str, &[&str]), target: &str) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Stops the run for a while once it has measured a step, and lets it end.
+/// Stops the run some times once it has measured a step, and lets it end.
 #[expect(clippy::disallowed_methods, reason = "a process is stopped for a known time")]
 fn run_with_a_stop(folder: &Path, method: (&str, &[&str]), target: &str) -> (Output, RunRecord) {
     let mut child = start(folder, method, target);
     wait_for_steps(folder, "run", 1, &mut child);
-    signal(&child, "-STOP");
-    std::thread::sleep(STOP);
-    signal(&child, "-CONT");
+    for _ in 0..STOPS {
+        std::thread::sleep(BETWEEN);
+        signal(&child, "-STOP");
+        std::thread::sleep(STOP);
+        signal(&child, "-CONT");
+    }
     let output = child.wait_with_output().unwrap();
     let record = record(folder, "run");
     (output, record)

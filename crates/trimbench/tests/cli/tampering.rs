@@ -433,6 +433,13 @@ struct Sequence {
 /// The content of a directory, by name.
 type Content = std::collections::BTreeMap<String, Vec<u8>>;
 
+/// What a program measured.
+#[derive(Default)]
+struct Measured {
+    announced: Vec<Step>,
+    killed: bool,
+}
+
 impl Sequence {
     fn new(seed: u64) -> Self {
         let folder = tempdir().unwrap();
@@ -467,8 +474,8 @@ impl Sequence {
         record.is_ok_and(|record| record.run_id.is_some() && record.is_unchanged(&json))
     }
 
-    /// Runs the program to its end, or kills it somewhere on its way; the steps that it announced.
-    fn program(&mut self, arguments: &[&str]) -> Vec<Step> {
+    /// Runs the program to its end, or kills it somewhere on its way.
+    fn program(&mut self, arguments: &[&str]) -> Measured {
         let ndjson = ["--output-format", "ndjson"];
         let mut command = command(self.folder.path(), &[arguments, &ndjson].concat());
         let events = self.folder.path().join("events");
@@ -481,12 +488,8 @@ impl Sequence {
         }
         let status = child.wait().unwrap();
         self.log.push(format!("{arguments:?}: {status}"));
-        let text = fs::read_to_string(&events).unwrap();
-        let steps = text.lines().filter_map(|line| {
-            let mut event: Value = serde_json::from_str(line).ok()?;
-            serde_json::from_value(event.get_mut("step")?.take()).ok()
-        });
-        steps.collect()
+        let announced = steps_of(&fs::read(&events).unwrap());
+        Measured { announced, killed: status.code().is_none() }
     }
 
     fn tamper(&mut self, foreign: &[u8]) {
@@ -519,15 +522,21 @@ impl Sequence {
     }
 
     /// What must hold after the program ran on a directory that held this before it did.
-    fn check(&self, before: &Content, believed: &[Step], was_sealed: bool, announced: &[Step]) {
+    fn check(&self, before: &Content, believed: &[Step], was_sealed: bool, measured: &Measured) {
         let log = self.log.join("\n");
         let kept = fs::read(self.folder.path().join("precious")).unwrap();
         assert_eq!(kept, PRECIOUS, "a foreign file was changed\n{log}");
         let there = inodes(&self.run());
         assert!(self.theirs.is_subset(&there), "something foreign is gone\n{log}");
         let (now, content) = (self.believed(), self.content());
-        let own = |step: &&Step| !believed.contains(step) && !announced.contains(step);
-        let foreign: Vec<&Step> = now.iter().filter(own).collect();
+        let found = steps_of(before.get("steps.ndjson").map_or(&[], Vec::as_slice));
+        // A step is kept before it is announced; between the two a program may be killed.
+        let unannounced =
+            |step: &Step| measured.killed && now.last() == Some(step) && !found.contains(step);
+        let own = |step: &Step| {
+            believed.contains(step) || measured.announced.contains(step) || unannounced(step)
+        };
+        let foreign: Vec<&Step> = now.iter().filter(|step| !own(step)).collect();
         assert!(foreign.is_empty(), "believed, and not measured: {foreign:?}\n{log}");
         let all: Vec<u8> = content.values().flatten().copied().collect();
         let has = |bytes: &[u8]| all.windows(bytes.len()).any(|part| part == bytes);
@@ -545,6 +554,15 @@ impl Sequence {
     }
 }
 
+/// The steps of lines of JSON, which may be broken.
+fn steps_of(lines: &[u8]) -> Vec<Step> {
+    let steps = lines.split(|byte| *byte == b'\n').filter_map(|line| {
+        let mut line: Value = serde_json::from_slice(line).ok()?;
+        serde_json::from_value(line.get_mut("step")?.take()).ok()
+    });
+    steps.collect()
+}
+
 /// `TRIMBENCH_SEQUENCES` says how many; `TRIMBENCH_SEED` the first of their seeds.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how many is asked of the environment")]
@@ -557,11 +575,11 @@ fn no_sequence_of_kills_and_tampering_loses_or_falsifies_a_step() {
     for seed in first..first + count {
         let mut sequence = Sequence::new(seed);
         let run = [&RUN[..], &["--target", SCRATCH, "--output", "run"]].concat();
-        let announced = sequence.program(&run);
+        let measured = sequence.program(&run);
         if !sequence.run().join("run.json").exists() {
             continue;
         }
-        sequence.check(&Content::new(), &[], true, &announced);
+        sequence.check(&Content::new(), &[], true, &measured);
         for _ in 0..3 + sequence.draw.below(5) {
             if sequence.draw.below(2) == 0 {
                 sequence.tamper(&foreign);
@@ -570,10 +588,10 @@ fn no_sequence_of_kills_and_tampering_loses_or_falsifies_a_step() {
             let sealed = sequence.is_sealed();
             if sequence.draw.below(3) == 0 {
                 sequence.program(&["report", "run"]);
-                sequence.check(&before, &believed, false, &[]);
+                sequence.check(&before, &believed, false, &Measured::default());
             } else {
-                let announced = sequence.program(&["run", "--resume", "run"]);
-                sequence.check(&before, &believed, sealed, &announced);
+                let measured = sequence.program(&["run", "--resume", "run"]);
+                sequence.check(&before, &believed, sealed, &measured);
             }
         }
     }
