@@ -78,6 +78,14 @@ impl StallPlant {
         }
     }
 
+    /// Whether the report says nothing against it: it names it, or too little to name anything.
+    pub fn is_not_contradicted(self, report: &WatchReport) -> bool {
+        let is_acquitted = self != Self::SlowDiscards
+            && report.findings.verdict == WatchVerdict::NotTrim
+            && report.findings.reason == WatchReason::NoDiscardInStalls;
+        self.is_named(report) || is_acquitted || report.findings.verdict == WatchVerdict::CannotTell
+    }
+
     /// Plants it and watches for so long; `counters_only` as of [`WatchOptions`].
     ///
     /// # Panics

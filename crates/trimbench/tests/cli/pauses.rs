@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
-use tempfile::{TempDir, tempdir_in};
+use tempfile::TempDir;
 use tests::{Need, ProcessorQuota, requires};
 use trimbench_results::{RunRecord, Session};
 
@@ -34,12 +34,12 @@ const UNDER_LOAD: (&str, &[&str]) = (
 const SWEEP: (&str, &[&str]) =
     ("trim-sweep", &["sizes=4KiB,1MiB", "reference=1MiB", "commands=500", "load-span=8MiB"]);
 const FILES: (&str, &[&str]) =
-    ("postmark", &["number=1000", "transactions=5000", "repetitions=3", "size-high=8KiB"]);
+    ("postmark", &["number=1000", "transactions=50000", "repetitions=3", "size-high=8KiB"]);
 const INTEGRITY: (&str, &[&str]) = ("trim-integrity", &["region=4MiB"]);
 
 /// What is measured: a folder with an image and a directory in it.
 fn place() -> (TempDir, String, String) {
-    let folder = tempdir_in("/var/tmp").unwrap();
+    let folder = tests::scratch();
     let path = folder.path().canonicalize().unwrap();
     File::create(path.join("image")).unwrap().set_len(64 << 20).unwrap();
     std::fs::create_dir(path.join("data")).unwrap();
