@@ -6,15 +6,15 @@
 //! A reply leaves at the model's instant, sent by the timer's thread; how much later it left is
 //! counted as *lateness*.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use trimbench_core::fault::Faulty;
 use trimbench_core::{Errno, Instant, Nanos};
 use trimbench_linux::monotonic_time;
 use trimbench_ssd::Ssd;
 
+use crate::alarm::Alarm;
 use crate::faults::LiveFault;
 use crate::log::LogEntry;
 use crate::statistics::{PAUSE, RequestKind, Statistics, Timing};
@@ -24,6 +24,9 @@ use state::{Due, State};
 mod state;
 #[cfg(test)]
 mod tests;
+
+/// Above the transport's threads.
+const TIMER_PRIORITY: i32 = 2;
 
 /// What a transport asks for. Addresses and lengths are bytes, whole logical blocks of 512.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +85,7 @@ pub struct Timer {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Something happens earlier than the timer sleeps.
-    earlier: Condvar,
+    alarm: Alarm,
     timing: Mutex<Timing>,
 }
 
@@ -101,7 +103,7 @@ impl Engine {
         let shared = Arc::new(Shared {
             timing: Mutex::new(Timing::new(slow_down)),
             state: Mutex::new(state),
-            earlier: Condvar::new(),
+            alarm: Alarm::new()?,
         });
         let timers = Arc::clone(&shared);
         let builder = std::thread::Builder::new().name("drive-timer".to_owned());
@@ -156,20 +158,19 @@ impl Shared {
         self.timing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something to the drive at its present instant, sends what is due then, and wakes the
-    /// timer if something comes earlier than it thinks.
+    /// Does something to the drive at its present instant, sends what is due then, and sets the
+    /// alarm if something comes earlier than it goes off.
     fn with<T>(&self, act: impl FnOnce(&mut State, Instant, &mut Vec<Due>) -> T) -> T {
         let mut due = Vec::new();
         let mut state = self.state();
         let now = state.advance(monotonic_time(), &mut due);
         let answer = act(&mut state, now, &mut due);
-        // What it takes no time to do ends at once.
-        state.advance_to(now, &mut due);
-        let wakes = state.comes_earlier();
-        drop(state);
-        if wakes {
-            self.earlier.notify_one();
+        // What takes next to no time has ended by now, and need not wait for the timer.
+        state.advance(monotonic_time(), &mut due);
+        if let Some(earlier) = state.earlier_alarm() {
+            self.alarm.set(Some(earlier));
         }
+        drop(state);
         self.send(&mut due);
         answer
     }
@@ -189,32 +190,25 @@ impl Shared {
     /// The timer's thread.
     fn run(&self) {
         trimbench_linux::exact_timers();
-        trimbench_linux::run_first();
+        trimbench_linux::run_first(TIMER_PRIORITY);
         let mut due = Vec::new();
         let mut state = self.state();
         while !state.has_stopped() {
-            let machine = monotonic_time();
-            state.advance(machine, &mut due);
+            state.advance(monotonic_time(), &mut due);
             if !due.is_empty() {
                 drop(state);
                 self.send(&mut due);
                 state = self.state();
                 continue;
             }
-            let wake = state.sleep();
-            state = match wake {
-                None => self.earlier.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(wake) => {
-                    let span = Duration::from_nanos(wake.saturating_sub(machine).0);
-                    let woken = self.earlier.wait_timeout(state, span);
-                    let (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
-                    let late = monotonic_time().saturating_sub(wake);
-                    if late >= PAUSE {
-                        self.timing().paused(late);
-                    }
-                    state
-                }
-            };
+            self.alarm.set(state.next_alarm());
+            drop(state);
+            self.alarm.wait();
+            state = self.state();
+            let late = state.alarm().map(|due| monotonic_time().saturating_sub(due));
+            if let Some(late) = late.filter(|late| *late >= PAUSE) {
+                self.timing().paused(late);
+            }
         }
         state.fail_all(&mut due);
         drop(state);
@@ -225,7 +219,7 @@ impl Shared {
 impl Drop for Timer {
     fn drop(&mut self) {
         self.shared.state().stop();
-        self.shared.earlier.notify_one();
+        self.shared.alarm.set(Some(Nanos::ZERO));
         if let Some(thread) = self.thread.take() {
             // Its panic was reported by its own thread.
             let _ = thread.join();

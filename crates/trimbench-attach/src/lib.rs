@@ -8,6 +8,7 @@
 //! The model is that of `trimbench-ssd`, unchanged: from the log of a drive, what it did can be
 //! [done again](Attachment::replay) in virtual time. *Absent:* methods, profiles by name, printing.
 
+mod alarm;
 mod backing;
 mod clock;
 mod control;

@@ -99,10 +99,11 @@ pub fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Has this thread run before all ordinary ones (`SCHED_FIFO`, lowest priority of it); whether the
-/// kernel allows it. For a thread that sleeps nearly always: no other runs while it does.
-pub fn run_first() -> bool {
-    let parameters = libc::sched_param { sched_priority: 1 };
+/// Has this thread run before all ordinary ones (`SCHED_FIFO`), and before those of a lower
+/// `priority`, from 1 on; whether the kernel allows it. For a thread that sleeps most of the time:
+/// no ordinary one runs on its processor while it does not.
+pub fn run_first(priority: i32) -> bool {
+    let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: the call reads one structure, which lives through it; 0 is the calling thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) == 0 }
 }

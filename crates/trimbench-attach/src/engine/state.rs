@@ -59,8 +59,8 @@ pub(crate) struct State {
     commands: Slab<u32>,
     /// The last write's.
     generation: u32,
-    /// When the timer wakes; `None` while it does not sleep.
-    timer_wakes: Option<Instant>,
+    /// The machine's time at which the alarm goes off.
+    alarm: Option<Nanos>,
     stopped: bool,
     log: Option<Vec<LogEntry>>,
     counted: Counted,
@@ -104,7 +104,7 @@ impl State {
             requests: Slab::default(),
             commands: Slab::default(),
             generation: 1,
-            timer_wakes: None,
+            alarm: None,
             stopped: false,
             log: logs.then(Vec::new),
             counted: Counted::default(),
@@ -139,22 +139,26 @@ impl State {
         }
     }
 
-    /// Until when the timer may sleep, as the machine's clock shows it; `None` for as long as
-    /// nothing is submitted.
-    pub(super) fn sleep(&mut self) -> Option<Nanos> {
+    /// When the alarm is to go off, by the machine's clock; `None` for never.
+    pub(super) fn next_alarm(&mut self) -> Option<Nanos> {
         let next = self.drive.next_event();
-        self.timer_wakes = Some(next);
-        (next != Instant::NEVER).then(|| self.clock.machine_time(next))
+        self.alarm = (next != Instant::NEVER).then(|| self.clock.machine_time(next));
+        self.alarm
     }
 
-    /// Whether the timer sleeps for too long.
-    pub(super) fn comes_earlier(&mut self) -> bool {
-        let next = self.drive.next_event();
-        let earlier = self.timer_wakes.is_some_and(|wakes| next < wakes);
-        if earlier {
-            self.timer_wakes = None;
+    /// The same, if that is earlier than it is set to.
+    pub(super) fn earlier_alarm(&mut self) -> Option<Nanos> {
+        let before = self.alarm;
+        let next = self.next_alarm().filter(|next| before.is_none_or(|before| *next < before));
+        if next.is_none() {
+            self.alarm = before;
         }
-        earlier
+        next
+    }
+
+    /// When the alarm goes off.
+    pub(super) fn alarm(&self) -> Option<Nanos> {
+        self.alarm
     }
 
     pub(super) fn stop(&mut self) {

@@ -5,6 +5,7 @@
 )]
 
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use trimbench_core::Bytes;
 use trimbench_core::fault::FaultPlan;

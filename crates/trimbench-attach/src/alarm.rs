@@ -1,0 +1,39 @@
+//! Wakes the timer's thread. Others may bring its time forward without waking it: a switch to the
+//! thread and back, at every request, took more time than all else.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use trimbench_core::Nanos;
+
+/// The clock is the one of [`trimbench_linux::monotonic_time`].
+#[derive(Debug)]
+pub(crate) struct Alarm(OwnedFd);
+
+impl Alarm {
+    /// One that does not go off yet.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?))
+    }
+
+    /// Has it go off, only, when the clock shows `at`, or has shown it; `None`: never.
+    pub(crate) fn set(&self, at: Option<Nanos>) {
+        // Zero means never.
+        let at = at.map_or(Nanos::ZERO, |at| at.max(Nanos(1)));
+        let seconds = i64::try_from(at.0 / 1_000_000_000).expect("a u64 of nanoseconds");
+        let value = Timespec { tv_sec: seconds, tv_nsec: (at.0 % 1_000_000_000) as i64 };
+        let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
+        timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &once).expect("a time is valid");
+    }
+
+    /// Waits until it goes off.
+    pub(crate) fn wait(&self) {
+        let mut count = [0; 8];
+        // A signal only has it look at the time too early.
+        let _ = rustix::io::read(&self.0, &mut count);
+    }
+}
