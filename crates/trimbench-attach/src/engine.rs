@@ -85,6 +85,9 @@ struct Shared {
     /// Something happens earlier than the timer sleeps.
     earlier: Condvar,
     timing: Mutex<Timing>,
+    /// The same since somebody last asked for it.
+    since: Mutex<Timing>,
+    slow_down: u32,
 }
 
 impl Engine {
@@ -100,6 +103,8 @@ impl Engine {
         let state = State::new(drive, store, (monotonic_time(), slow_down), logs);
         let shared = Arc::new(Shared {
             timing: Mutex::new(Timing::new(slow_down)),
+            since: Mutex::new(Timing::new(slow_down)),
+            slow_down,
             state: Mutex::new(state),
             earlier: Condvar::new(),
         });
@@ -132,7 +137,14 @@ impl Engine {
     /// What has happened since the drive was attached.
     pub fn statistics(&self) -> Statistics {
         let counted = self.shared.with(|state, _, _| state.counted());
-        self.shared.timing().statistics(counted)
+        locked(&self.shared.timing).statistics(counted)
+    }
+
+    /// The same with the requests that have ended since this was last called.
+    pub fn statistics_since(&self) -> Statistics {
+        let counted = self.shared.with(|state, _, _| state.counted());
+        let new = Timing::new(self.shared.slow_down);
+        std::mem::replace(&mut *locked(&self.shared.since), new).statistics(counted)
     }
 
     /// What happened since the last call, if it is logged.
@@ -152,8 +164,9 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn timing(&self) -> MutexGuard<'_, Timing> {
-        self.timing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Counts something that took time.
+    fn time(&self, count: impl Fn(&mut Timing)) {
+        [&self.timing, &self.since].into_iter().for_each(|timing| count(&mut locked(timing)));
     }
 
     /// Does something to the drive at its present instant, sends what is due then, and wakes the
@@ -181,7 +194,8 @@ impl Shared {
             reply(outcome);
             if let Some(timed) = timed {
                 let lateness = monotonic_time().saturating_sub(timed.due);
-                self.timing().count((timed.kind, timed.bytes), timed.took, lateness);
+                let kind = (timed.kind, timed.bytes);
+                self.time(|timing| timing.count(kind, timed.took, lateness));
             }
         }
     }
@@ -210,7 +224,7 @@ impl Shared {
                     let (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
                     let late = monotonic_time().saturating_sub(wake);
                     if late >= PAUSE {
-                        self.timing().paused(late);
+                        self.time(|timing| timing.paused(late));
                     }
                     state
                 }
@@ -233,6 +247,10 @@ impl Drop for Timer {
         // What cannot be kept is as after a power cut at the last flush.
         let _ = self.shared.state().keep_all();
     }
+}
+
+fn locked(timing: &Mutex<Timing>) -> MutexGuard<'_, Timing> {
+    timing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A request's times.

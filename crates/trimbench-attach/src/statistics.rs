@@ -6,6 +6,9 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use trimbench_core::Nanos;
 
+#[cfg(test)]
+mod tests;
+
 /// The largest time that a histogram holds, ns: longer ones count as this.
 const LONGEST: u64 = 3_600_000_000_000;
 /// Of a power of two, a histogram tells so many parts apart as two digits need: within 1 %.
@@ -188,20 +191,34 @@ impl Statistics {
                 .push(format!("the process that serves the drive did not run for {seconds:.1} s"));
         }
         for kind in &self.kinds {
-            let [_, model, _] = kind.model_ns;
-            let [_, late, _] = kind.late_ns;
-            let model = model as f64 * f64::from(self.slow_down);
-            let part = 100.0 * late as f64 / model.max(1.0);
+            let ([late, model], part) = (self.p99_ns(kind), self.late_percent_of(kind));
             if part > LATE_MAX {
                 reasons.push(format!(
                     "{}: the 99th percentile of lateness is {:.1} us, {part:.0} % of the drive's \
                      own 99th percentile of {:.1} us; the limit is {LATE_MAX} %",
                     kind.kind,
-                    late as f64 / 1e3,
+                    late / 1e3,
                     model / 1e3
                 ));
             }
         }
         reasons
+    }
+
+    /// The 99th percentile of lateness over the drive's own, in percent, of the kind of request of
+    /// which it is the largest; `None` if no request has ended.
+    pub fn late_percent(&self) -> Option<f64> {
+        self.kinds.iter().map(|kind| self.late_percent_of(kind)).reduce(f64::max)
+    }
+
+    fn late_percent_of(&self, kind: &KindStatistics) -> f64 {
+        let [late, model] = self.p99_ns(kind);
+        100.0 * late / model.max(1.0)
+    }
+
+    /// Of lateness, and of the model's time, both in the machine's ns.
+    fn p99_ns(&self, kind: &KindStatistics) -> [f64; 2] {
+        let ([_, late, _], [_, model, _]) = (kind.late_ns, kind.model_ns);
+        [late as f64, model as f64 * f64::from(self.slow_down)]
     }
 }

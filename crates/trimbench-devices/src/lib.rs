@@ -15,6 +15,7 @@ mod spec;
 
 pub use description::{Description, Provisioned};
 pub use error::TargetError;
+pub use kinds::attached::{AnswerLateness, AnswerTimes};
 pub use kinds::emulated::{
     EmulatedDrive, EmulatedDrives, EmulatedSpec, find_profile, open_drive, profile_keys,
 };
