@@ -166,7 +166,9 @@ impl Shared {
 
     /// Counts something that took time.
     fn time(&self, count: impl Fn(&mut Timing)) {
-        [&self.timing, &self.since].into_iter().for_each(|timing| count(&mut locked(timing)));
+        for timing in [&self.timing, &self.since] {
+            count(&mut locked(timing));
+        }
     }
 
     /// Does something to the drive at its present instant, sends what is due then, and wakes the

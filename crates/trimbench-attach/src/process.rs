@@ -174,7 +174,6 @@ impl DriveOwner {
     /// # Errors
     /// If his socket cannot be used.
     pub fn of_this_process() -> io::Result<Option<Self>> {
-        #[expect(clippy::disallowed_methods, reason = "how a process is told what it is for")]
         if std::env::var_os(SERVES_OWNER).is_none() {
             return Ok(None);
         }

@@ -102,7 +102,7 @@ enum Below {
     /// A block device or an image file.
     Path(PathBuf),
     /// A drive that is attached for it.
-    Attached(AttachedSpec),
+    Attached(Box<AttachedSpec>),
 }
 
 impl RealSpec {
@@ -243,7 +243,7 @@ impl TargetKind for RealSpec {
 
     fn sized_for(&self, own: Option<Bytes>, space: Bytes) -> Option<Arc<dyn TargetKind>> {
         let Below::Attached(drive) = &self.below else { return None };
-        let below = Below::Attached(drive.settled(own, with_metadata(space)));
+        let below = Below::Attached(Box::new(drive.settled(own, with_metadata(space))));
         Some(Arc::new(Self { below, ..self.clone() }))
     }
 
@@ -281,7 +281,7 @@ fn read(
     let kind = FilesystemKind::ALL.into_iter().find(|kind| kind.id() == text.name);
     let kind = kind.expect("it begins with one of our names");
     if let Some(drive) = AttachedSpec::below(text.below, capacity)? {
-        let below = Below::Attached(drive);
+        let below = Below::Attached(Box::new(drive));
         return Ok(Some(Arc::new(RealSpec::parse(kind, text.settings, below)?)));
     }
     let found = match at_path(text.below) {
