@@ -41,8 +41,8 @@
 //!
 //! Begin with `claim.rs`: `claim_once` is the decision in 20 lines. Then `opening`, whose `WRITE`
 //! only the claim and [`attach_loop_device`] use (of a free loop device over a file that is open
-//! already), `own_device`, and `output/draft`. `docs/reference/safety.md` has the rules as a table, and what
-//! cannot be detected; `tests/obstacles.rs` has the attempts that must be refused.
+//! already), `own_device`, and `output/draft`. `docs/reference/safety.md` has the rules as a table,
+//! and what cannot be detected; `tests/obstacles.rs` has the attempts that must be refused.
 //!
 //! # What it does not do
 //!

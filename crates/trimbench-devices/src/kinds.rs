@@ -18,7 +18,7 @@ use crate::opened::{OpenTarget, Opening};
 use crate::options::EMULATED;
 use crate::outlook::TargetOutlook;
 
-pub(crate) mod attached;
+mod attached;
 mod device;
 mod directory;
 pub(crate) mod emulated;

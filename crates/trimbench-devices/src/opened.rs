@@ -11,9 +11,9 @@ use trimbench_linux::passthrough::{DriveHeat, LogOptions, drive_log_facts};
 use trimbench_linux::{BlockTarget, DirectoryTarget, MemoryLimit};
 
 use crate::PurgeChoice;
+use crate::attached::{AnswerTimes, AttachedTarget};
 use crate::description::{Description, Provisioned};
 use crate::error::TargetError;
-use crate::kinds::attached::{AnswerTimes, AttachedTarget};
 
 /// What it takes to open a target, beside its text.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,13 @@
 //! Newly made real filesystems on a device or an image file: claimed, formatted, mounted, and
 //! unmounted in every case.
 //!
-//! Each mkfs goes through the gate, but on a device that was made for us, which nobody can miss: the
-//! target is claimed as for overwriting, and released only for mkfs, which opens it exclusively itself; while it is mounted the kernel keeps others out. A
-//! descriptor is held on the device throughout ([`HeldDevice`]), so that it stays the claimed one.
-//! The new filesystem is identified by its UUID, before and after the mount. On later runs of mkfs
-//! the filesystem that we made before may be overwritten. An image file stays claimed, below a loop
-//! device of our own that detaches with its last user (autoclear), so that not even a killed run
-//! leaves one.
+//! Each mkfs goes through the gate, but on a device that was made for us, which nobody can miss:
+//! the target is claimed as for overwriting, and released only for mkfs, which opens it exclusively
+//! itself; while it is mounted the kernel keeps others out. A descriptor is held on the device
+//! throughout ([`HeldDevice`]), so that it stays the claimed one. The new filesystem is identified
+//! by its UUID, before and after the mount. On later runs of mkfs the filesystem that we made
+//! before may be overwritten. An image file stays claimed, below a loop device of our own that
+//! detaches with its last user (autoclear), so that not even a killed run leaves one.
 //!
 //! mkfs and mount are the system's programs: they know options that no library has.
 

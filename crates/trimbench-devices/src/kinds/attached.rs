@@ -10,8 +10,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use trimbench_attach::{DriveInquiry, DriveProcess, DriveProcessError, Statistics};
-use trimbench_claim::inspect::device_environment;
-use trimbench_claim::sysfs::BlockDevice;
 use trimbench_claim::{Consent, OwnDevice, OwnDeviceError, OwnDeviceGuard};
 use trimbench_core::settings::{FromSettings as _, IfUnset, optional, within};
 use trimbench_core::{
@@ -25,6 +23,7 @@ use trimbench_ssd::Profile;
 use super::device::discard_words;
 use super::emulated::EmulatedSpec;
 use super::{NamedText, Reading, TargetKind, TargetKindInfo};
+use crate::attached::AttachedTarget;
 use crate::description::Description;
 use crate::error::{KindProblem, Problem, TargetError};
 use crate::opened::{Form, OpenTarget, Opening, TargetGuard};
@@ -66,28 +65,6 @@ settings! {
 pub(super) struct AttachedSpec {
     drive: EmulatedSpec,
     slow_down: u32,
-}
-
-/// A drive that is attached, for as long as this is kept.
-#[derive(Debug)]
-pub(crate) struct AttachedTarget {
-    process: DriveProcess,
-}
-
-/// Tells how late an attached drive answers.
-#[derive(Clone, Debug)]
-pub struct AnswerTimes {
-    inquiry: DriveInquiry,
-}
-
-/// How late it has answered.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AnswerLateness {
-    /// The 99th percentile of lateness over that of the model's own time, in percent, of the kind
-    /// of request of which it is the largest; `None` if no request has ended.
-    pub percent: Option<f64>,
-    /// Whether times that were measured meanwhile are not the drive's.
-    pub spoils: bool,
 }
 
 impl AttachedSpec {
@@ -162,7 +139,13 @@ impl AttachedSpec {
         command.arg(ATTACHED).arg(self.drive.to_string());
         command.arg("--slow-down").arg(self.slow_down.to_string());
         let process = DriveProcess::start(command).map_err(AttachProblem::NotServed)?;
-        Ok(AttachedTarget { process })
+        Ok(AttachedTarget::new(process))
+    }
+
+    /// A copy of the open device, and its node.
+    pub(super) fn shared(attached: &AttachedTarget) -> Result<(OwnedFd, PathBuf), TargetError> {
+        let shared = attached.shared().map_err(DriveProcessError::from);
+        Ok(shared.map_err(AttachProblem::NotServed)?)
     }
 
     /// What it is, for the record: nothing that differs from one run to the next.
@@ -215,40 +198,6 @@ impl AttachedSpec {
     }
 }
 
-impl AttachedTarget {
-    /// The node of the device.
-    pub(crate) fn node(&self) -> &Path {
-        self.process.node()
-    }
-
-    /// Another opening of it, and its node, for filesystems.
-    pub(super) fn shared(&self) -> Result<(OwnedFd, PathBuf), TargetError> {
-        let shared = self.process.device().try_clone_to_owned();
-        let shared = shared.map_err(DriveProcessError::from).map_err(AttachProblem::NotServed)?;
-        Ok((shared, self.node().to_owned()))
-    }
-
-    /// How late it answers.
-    pub(crate) fn answer_times(&self) -> AnswerTimes {
-        AnswerTimes { inquiry: self.process.inquiry() }
-    }
-
-    /// The machine and the device.
-    pub(super) fn environment(node: &Path) -> BTreeMap<String, String> {
-        let device = BlockDevice::from_node(node);
-        device.map(|device| device_environment(&device)).unwrap_or_default()
-    }
-}
-
-impl AnswerTimes {
-    /// Since the last call; `None` if nobody answers for the drive.
-    pub fn take(&self) -> Option<AnswerLateness> {
-        let since = self.inquiry.statistics_since()?;
-        let spoils = !since.invalid_because().is_empty();
-        Some(AnswerLateness { percent: since.late_percent(), spoils })
-    }
-}
-
 impl TargetKind for AttachedSpec {
     /// Attaches it, and opens the device for this run alone.
     fn open(&self, opening: &Opening<'_>) -> Result<OpenTarget, TargetError> {
@@ -259,7 +208,7 @@ impl TargetKind for AttachedSpec {
         let attached = self.attach(opening)?;
         let node = attached.node().to_owned();
         let unusable = |error| Problem::Block { path: node.clone(), error };
-        let own = OwnDevice::over(attached.process.device()).map_err(AttachProblem::Device)?;
+        let own = OwnDevice::over(attached.device()).map_err(AttachProblem::Device)?;
         let (file, guard) = own.into_parts();
         let guard = Rc::new(guard);
         let looking = Rc::clone(&guard);
@@ -268,7 +217,7 @@ impl TargetKind for AttachedSpec {
             first_write: Some(Box::new(move || {
                 looking.check().map_err(|error| Rejected::Refused { reason: error.to_string() })
             })),
-            purger: Some(Box::new(AttachedPurger { inquiry: attached.process.inquiry() })),
+            purger: Some(Box::new(AttachedPurger { inquiry: attached.inquiry() })),
             ..BlockOptions::default()
         };
         let medium = BlockMedium::of(file).map_err(unusable)?;

@@ -16,11 +16,12 @@ use trimbench_linux::{
     CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner, MountDiscard, drain_rule,
 };
 
-use super::attached::{AttachedSpec, AttachedTarget};
+use super::attached::AttachedSpec;
 use super::device::DeviceSpec;
 use super::directory::{cleaned_note, limit_memory, limited_to};
 use super::modelled::with_metadata;
 use super::{NamedText, Reading, TargetKind, TargetKindInfo, at_path, device};
+use crate::attached::AttachedTarget;
 use crate::description::Description;
 use crate::error::{Problem, TargetError};
 use crate::opened::{Form, OpenTarget, Opening};
@@ -178,7 +179,7 @@ impl RealSpec {
         // Before the limit of memory, in which the contents of the drive would count.
         let attached = drive.attach(opening)?;
         let limit = if self.cache.is_some() { None } else { limit_memory(opening)? };
-        let (device, capacity) = (attached.shared()?, drive.capacity());
+        let (device, capacity) = (AttachedSpec::shared(&attached)?, drive.capacity());
         let target = MkfsProvisioner::on_own(device, capacity, self.options(opening))?;
         let mut identity = drive.identity();
         self.identify(&mut identity, limit.as_ref().and(opening.memory));
