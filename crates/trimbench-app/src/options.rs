@@ -40,6 +40,8 @@ pub struct PlanOptions {
     /// How many emulated drives are measured at a time; `None`: one for each processor. No result
     /// depends on it.
     pub jobs: Option<u32>,
+    /// The `trimbench` program, which serves a drive that is to be attached for a run.
+    pub drive_server: Option<PathBuf>,
 }
 
 impl Default for PlanOptions {
@@ -58,6 +60,7 @@ impl Default for PlanOptions {
             assumed_rate: None,
             timed_by: None,
             jobs: None,
+            drive_server: None,
         }
     }
 }

@@ -62,6 +62,8 @@ pub struct Plan {
     pub assumed_rate: u64,
     /// How many emulated drives are measured at a time, at least one.
     pub jobs: usize,
+    /// The program that serves drives which are attached for a run.
+    pub(crate) drive_server: Option<PathBuf>,
     /// The methods were named: one that does not fit its target is an error then, and left out
     /// otherwise.
     pub named: bool,
@@ -155,6 +157,7 @@ impl Plan {
             quiet: options.quiet,
             assumed_rate,
             jobs: jobs(options.jobs),
+            drive_server: options.drive_server.clone(),
             named: false,
             timed_by,
         })

@@ -6,6 +6,7 @@
 
 mod heat_watch;
 mod identity;
+mod late_answers;
 mod machine_settings;
 mod quiet;
 mod recorder;

@@ -31,6 +31,8 @@ pub enum Order {
     Status,
     /// What it has counted.
     Statistics,
+    /// What it has counted since it was last asked this.
+    StatisticsSince,
     /// Plant this fault, or take it back.
     Fault(LiveFault),
     /// Detach the drive, unless somebody uses the device.
@@ -103,6 +105,11 @@ impl ControlSocket {
         Ok(Self { token, ends, stop_asked, thread: Some(thread) })
     }
 
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        self.token.socket()
+    }
+
     /// Whether another process asked that the drive be detached.
     pub fn stop_asked(&self) -> bool {
         self.stop_asked.load(Ordering::Relaxed)
@@ -134,6 +141,7 @@ fn serve(
     let answer = match read_line(&stream)? {
         Ok(Order::Status) => Answer::Status(status.clone()),
         Ok(Order::Statistics) => Answer::Statistics(engine.statistics()),
+        Ok(Order::StatisticsSince) => Answer::Statistics(engine.statistics_since()),
         Ok(Order::Fault(fault)) => match engine.plant(&fault) {
             Ok(()) => Answer::Done,
             Err(reason) => Answer::Refused(reason),

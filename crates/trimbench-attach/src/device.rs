@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use fuser::BackgroundSession;
@@ -186,6 +186,14 @@ impl AttachedDrive {
     /// The engine: statistics, faults, the log.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The open device.
+    ///
+    /// # Panics
+    /// Never: it is open until this is dropped.
+    pub fn device(&self) -> BorrowedFd<'_> {
+        self.device.as_ref().expect("it is open until this is dropped").as_fd()
     }
 
     /// The block device, such as `/dev/loop3`.

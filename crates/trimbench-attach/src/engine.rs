@@ -17,7 +17,7 @@ use trimbench_ssd::Ssd;
 use crate::alarm::Alarm;
 use crate::faults::LiveFault;
 use crate::log::LogEntry;
-use crate::statistics::{PAUSE, RequestKind, Statistics, Timing};
+use crate::statistics::{PAUSE, RequestKind, Statistics, Timings};
 use crate::store::Store;
 use state::{Due, State};
 
@@ -86,7 +86,7 @@ pub struct Timer {
 struct Shared {
     state: Mutex<State>,
     alarm: Alarm,
-    timing: Mutex<Timing>,
+    timing: Mutex<Timings>,
 }
 
 impl Engine {
@@ -101,7 +101,7 @@ impl Engine {
     ) -> std::io::Result<(Self, Timer)> {
         let state = State::new(drive, store, (monotonic_time(), slow_down), logs);
         let shared = Arc::new(Shared {
-            timing: Mutex::new(Timing::new(slow_down)),
+            timing: Mutex::new(Timings::new(slow_down)),
             state: Mutex::new(state),
             alarm: Alarm::new()?,
         });
@@ -134,7 +134,13 @@ impl Engine {
     /// What has happened since the drive was attached.
     pub fn statistics(&self) -> Statistics {
         let counted = self.shared.with(|state, _, _| state.counted());
-        self.shared.timing().statistics(counted)
+        self.shared.timing().all().statistics(counted)
+    }
+
+    /// The same with the requests that have ended since this was last called.
+    pub fn statistics_since(&self) -> Statistics {
+        let counted = self.shared.with(|state, _, _| state.counted());
+        self.shared.timing().take().statistics(counted)
     }
 
     /// What happened since the last call, if it is logged.
@@ -154,7 +160,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn timing(&self) -> MutexGuard<'_, Timing> {
+    fn timing(&self) -> MutexGuard<'_, Timings> {
         self.timing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -182,7 +188,8 @@ impl Shared {
             reply(outcome);
             if let Some(timed) = timed {
                 let lateness = monotonic_time().saturating_sub(timed.due);
-                self.timing().count((timed.kind, timed.bytes), timed.took, lateness);
+                let kind = (timed.kind, timed.bytes);
+                self.timing().now.count(kind, timed.took, lateness);
             }
         }
     }
@@ -207,7 +214,7 @@ impl Shared {
             state = self.state();
             let late = state.alarm().map(|due| monotonic_time().saturating_sub(due));
             if let Some(late) = late.filter(|late| *late >= PAUSE) {
-                self.timing().paused(late);
+                self.timing().now.paused(late);
             }
         }
         state.fail_all(&mut due);

@@ -5,6 +5,7 @@
 //! ```
 //!
 //! [`Engine`] answers in the machine's time; [`AttachedDrive`] is an engine behind a loop device.
+//! [`DriveProcess`] is one that another process serves, for who measures it.
 //! The model is that of `trimbench-ssd`, unchanged: from the log of a drive, what it did can be
 //! [done again](Attachment::replay) in virtual time. *Absent:* methods, profiles by name, printing.
 
@@ -18,6 +19,7 @@ mod engine;
 mod faults;
 mod fuse;
 mod log;
+mod process;
 mod statistics;
 mod store;
 mod unit_map;
@@ -29,4 +31,5 @@ pub use drive::InitialState;
 pub use engine::{Engine, Reply, Request, RequestOutcome, Timer};
 pub use faults::LiveFault;
 pub use log::{LogEntry, LogEvent, LoggedCommand, ReplayError};
+pub use process::{DriveInquiry, DriveOwner, DriveProcess, DriveProcessError};
 pub use statistics::{KindStatistics, RequestKind, Statistics};

@@ -6,6 +6,9 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use trimbench_core::Nanos;
 
+#[cfg(test)]
+mod tests;
+
 /// The largest time that a histogram holds, ns: longer ones count as this.
 const LONGEST: u64 = 3_600_000_000_000;
 /// Of a power of two, a histogram tells so many parts apart as two digits need: within 1 %.
@@ -69,8 +72,15 @@ pub(crate) struct Counted {
     pub(crate) media_written: u64,
 }
 
-/// Times of requests that ended, by kind.
+/// Times of requests that ended, up to when somebody last asked for those since, and since then.
 #[derive(Debug)]
+pub(crate) struct Timings {
+    before: Timing,
+    pub(crate) now: Timing,
+}
+
+/// Times of requests that ended, by kind.
+#[derive(Clone, Debug)]
 pub(crate) struct Timing {
     slow_down: u32,
     took: [Histogram<u64>; 5],
@@ -122,6 +132,25 @@ pub struct KindStatistics {
     pub within_50_us: f64,
 }
 
+impl Timings {
+    pub(crate) fn new(slow_down: u32) -> Self {
+        Self { before: Timing::new(slow_down), now: Timing::new(slow_down) }
+    }
+
+    /// Of all requests.
+    pub(crate) fn all(&self) -> Timing {
+        let mut all = self.before.clone();
+        all.add(&self.now);
+        all
+    }
+
+    /// Of those since the last such call.
+    pub(crate) fn take(&mut self) -> Timing {
+        self.before.add(&self.now);
+        std::mem::replace(&mut self.now, Timing::new(self.before.slow_down))
+    }
+}
+
 impl Timing {
     pub(crate) fn new(slow_down: u32) -> Self {
         let empty = || Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("constants");
@@ -144,6 +173,16 @@ impl Timing {
     /// This process did not run for so long though it was to: at least [`PAUSE`].
     pub(crate) fn paused(&mut self, span: Nanos) {
         self.longest_pause = self.longest_pause.max(span);
+    }
+
+    fn add(&mut self, other: &Self) {
+        let Self { took, late, bytes, longest_pause, .. } = self;
+        for (all, more) in took.iter_mut().zip(&other.took).chain(late.iter_mut().zip(&other.late))
+        {
+            all.add(more).expect("the bounds are the same");
+        }
+        bytes.iter_mut().zip(other.bytes).for_each(|(all, more)| *all += more);
+        *longest_pause = (*longest_pause).max(other.longest_pause);
     }
 
     pub(crate) fn statistics(&self, counted: Counted) -> Statistics {
@@ -188,20 +227,34 @@ impl Statistics {
                 .push(format!("the process that serves the drive did not run for {seconds:.1} s"));
         }
         for kind in &self.kinds {
-            let [_, model, _] = kind.model_ns;
-            let [_, late, _] = kind.late_ns;
-            let model = model as f64 * f64::from(self.slow_down);
-            let part = 100.0 * late as f64 / model.max(1.0);
+            let ([late, model], part) = (self.p99_ns(kind), self.late_percent_of(kind));
             if part > LATE_MAX {
                 reasons.push(format!(
                     "{}: the 99th percentile of lateness is {:.1} us, {part:.0} % of the drive's \
                      own 99th percentile of {:.1} us; the limit is {LATE_MAX} %",
                     kind.kind,
-                    late as f64 / 1e3,
+                    late / 1e3,
                     model / 1e3
                 ));
             }
         }
         reasons
+    }
+
+    /// The 99th percentile of lateness over the drive's own, in percent, of the kind of request of
+    /// which it is the largest; `None` if no request has ended.
+    pub fn late_percent(&self) -> Option<f64> {
+        self.kinds.iter().map(|kind| self.late_percent_of(kind)).reduce(f64::max)
+    }
+
+    fn late_percent_of(&self, kind: &KindStatistics) -> f64 {
+        let [late, model] = self.p99_ns(kind);
+        100.0 * late / model.max(1.0)
+    }
+
+    /// Of lateness, and of the model's time, both in the machine's ns.
+    fn p99_ns(&self, kind: &KindStatistics) -> [f64; 2] {
+        let ([_, late, _], [_, model, _]) = (kind.late_ns, kind.model_ns);
+        [late as f64, model as f64 * f64::from(self.slow_down)]
     }
 }

@@ -20,7 +20,9 @@
 //!    room that is free and not promised to others ([`room`]), and is gone with the process.
 //! 6. **A file of ours is opened again only as one** ([`open_backing`]): it begins as it must, and
 //!    nobody else has it.
-//! 7. **Only leftovers of ours are removed**: those whose random name was registered before they
+//! 7. **A loop device of ours is opened only through the opening that made it** ([`OwnDevice`]),
+//!    never by a path, and for us alone: nothing becomes writable that was not.
+//! 8. **Only leftovers of ours are removed**: those whose random name was registered before they
 //!    were made ([`registry`]), drafts that nobody is writing ([`OutputDirectory::sweep`]).
 //!
 //! # Where a decision is made
@@ -39,8 +41,8 @@
 //!
 //! Begin with `claim.rs`: `claim_once` is the decision in 20 lines. Then `opening`, whose `WRITE`
 //! only the claim and [`attach_loop_device`] use (of a free loop device over a file that is open
-//! already), and `output/draft`. `docs/reference/safety.md` has the rules as a table, and what
-//! cannot be detected; `tests/obstacles.rs` has the attempts that must be refused.
+//! already), `own_device`, and `output/draft`. `docs/reference/safety.md` has the rules as a table,
+//! and what cannot be detected; `tests/obstacles.rs` has the attempts that must be refused.
 //!
 //! # What it does not do
 //!
@@ -58,6 +60,7 @@ mod loop_device;
 pub mod mounts;
 pub mod opening;
 mod output;
+mod own_device;
 mod program;
 mod random;
 pub mod registry;
@@ -76,6 +79,7 @@ pub use output::{
     AppendedFile, Begun, Draft, Durability, GrowingFile, Inode, OutputDirectory, OutputError,
     OutputFile, OutputPlace, Replaces,
 };
+pub use own_device::{DeviceIdentity, OwnDevice, OwnDeviceError, OwnDeviceGuard};
 pub use program::{program, program_path};
 pub use random::random;
 pub use scratch::{ScratchError, ScratchGuard, ScratchImage};

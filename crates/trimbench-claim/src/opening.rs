@@ -16,6 +16,11 @@ pub(crate) const READ_THROUGH: OFlags =
 /// To write over what is there.
 pub(crate) const WRITE: OFlags = OWN.union(OFlags::RDWR);
 
+/// To write over a device that is open already, through a link of the kernel's to that opening: for
+/// us alone, and past the page cache.
+pub(crate) const WRITE_ALONE: OFlags =
+    OFlags::RDWR.union(OFlags::CLOEXEC).union(OFlags::EXCL).union(OFlags::DIRECT);
+
 /// To make a file that is not there yet.
 pub const MAKE: OFlags =
     OWN.union(OFlags::WRONLY).union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOCTTY);

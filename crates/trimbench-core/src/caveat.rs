@@ -37,6 +37,9 @@ caveats! {
     Emulated "emulated":
         "figures of a model in virtual time, not of a product"
         => "measure the real drive to learn about it";
+    AttachedDrive "attached-drive":
+        "the drive is a model behind FUSE and a loop device, which sends one discard at a time"
+        => "measure the real drive to learn about it; `sim:NAME` has the model without the kernel";
     Calibrated "calibrated":
         "a value of this profile was fitted to the published figure that it reproduces"
         => "read the profile's sources with `trimbench list profiles --explain NAME`";
@@ -82,6 +85,9 @@ caveats! {
     Paused "paused":
         "this program was kept from running, and its own pauses are in the figures"
         => "give the machine less other work, lift limits of processor time, and run again";
+    LateAnswers "late-answers":
+        "the attached drive answered later than its model says, by more than 5 % at the p99"
+        => "give the machine less other work, or slow the drive: `attach,slow-down=10:NAME`";
     NotAPhysicalSsd "not-a-physical-ssd":
         "the device is virtual: its host decides the cost of its TRIM"
         => "measure on the physical drive";
@@ -196,6 +202,7 @@ impl Caveat {
                 | Self::WindowTooShort
                 | Self::LateSchedule
                 | Self::Paused
+                | Self::LateAnswers
                 | Self::CommandsMerged
                 | Self::CacheSwallowed
                 | Self::Overloaded

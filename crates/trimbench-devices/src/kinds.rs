@@ -18,6 +18,7 @@ use crate::opened::{OpenTarget, Opening};
 use crate::options::EMULATED;
 use crate::outlook::TargetOutlook;
 
+mod attached;
 mod device;
 mod directory;
 pub(crate) mod emulated;
@@ -34,6 +35,7 @@ pub const KINDS: &[TargetKindInfo] = &[
     modelled::KIND,
     real::KIND,
     pool::KIND,
+    attached::KIND,
     scratch::KIND,
     directory::KIND,
     device::KIND,
@@ -59,6 +61,8 @@ pub struct TargetKindInfo {
 pub(crate) enum Reading {
     /// `NAME:`, and what the kind makes of the rest.
     Alone(ReadNamed),
+    /// `NAME[,key=value]...:`, and the profile of an emulated drive.
+    OverProfile(ReadNamed),
     /// `NAME[,key=value]...:`, and an emulated drive below.
     OverDrives(ReadNamed),
     /// `NAME[,key=value]...:`, and a path below.
@@ -154,9 +158,10 @@ impl TargetKindInfo {
         let text = NamedText::of(text).filter(|text| self.names.contains(&text.name));
         match (self.reading, text) {
             (Reading::Alone(read), Some(text)) if text.settings.is_none() => read(&text, capacity),
-            (Reading::OverDrives(read) | Reading::OverPath(read), Some(text)) => {
-                read(&text, capacity)
-            }
+            (
+                Reading::OverProfile(read) | Reading::OverDrives(read) | Reading::OverPath(read),
+                Some(text),
+            ) => read(&text, capacity),
             _ => Ok(None),
         }
     }
@@ -223,7 +228,7 @@ pub(crate) fn known_names() -> String {
 pub fn target_prefixes() -> impl Iterator<Item = String> {
     KINDS.iter().flat_map(|kind| {
         let behind = match kind.reading {
-            Reading::Alone(_) => Some(":".to_owned()),
+            Reading::Alone(_) | Reading::OverProfile(_) => Some(":".to_owned()),
             Reading::OverDrives(_) => Some(format!(":{EMULATED}")),
             Reading::OverPath(_) | Reading::Path(..) => None,
         };

@@ -4,6 +4,7 @@
 //! is known of it so far, [`TargetKind::open`] makes or opens the target and says how its condition
 //! was established. Methods do not know what kind of target they run on; nor do plans.
 
+mod attached;
 mod description;
 mod error;
 mod kinds;
@@ -13,6 +14,7 @@ mod outlook;
 mod queue;
 mod spec;
 
+pub use attached::{AnswerLateness, AnswerTimes};
 pub use description::{Description, Provisioned};
 pub use error::TargetError;
 pub use kinds::emulated::{

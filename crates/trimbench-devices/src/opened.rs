@@ -1,6 +1,7 @@
 //! Opens a target of any kind from its text, describes it, and closes it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 
 use trimbench_claim::Consent;
@@ -10,6 +11,7 @@ use trimbench_linux::passthrough::{DriveHeat, LogOptions, drive_log_facts};
 use trimbench_linux::{BlockTarget, DirectoryTarget, MemoryLimit};
 
 use crate::PurgeChoice;
+use crate::attached::{AnswerTimes, AttachedTarget};
 use crate::description::{Description, Provisioned};
 use crate::error::TargetError;
 
@@ -27,6 +29,9 @@ pub struct Opening<'a> {
     /// What the run and its page cache are to be limited to, on filesystems whose target does not
     /// say it.
     pub memory: Option<Bytes>,
+    /// The program that serves a drive which is to be attached, as `PROGRAM attach NAME`; `None`
+    /// where there is none.
+    pub drive_server: Option<&'a Path>,
     /// The user's wish to stop.
     pub interrupt: &'a Interrupt,
 }
@@ -66,6 +71,8 @@ pub struct OpenTarget {
     pub(crate) drives: Vec<BlockDevice>,
     /// Keeps a block device or an image file for us.
     pub(crate) guard: Option<Rc<dyn TargetGuard>>,
+    /// The drive that was attached for it. Detached when nothing of ours uses it any more.
+    pub(crate) attached: Option<AttachedTarget>,
     /// Of this process. Given back last, when nothing of ours is cached any more.
     pub(crate) limit: Option<MemoryLimit>,
 }
@@ -84,6 +91,7 @@ impl OpenTarget {
             read_environment: Box::new(BTreeMap::new),
             drives: Vec::new(),
             guard: None,
+            attached: None,
             limit: None,
         }
     }
@@ -137,6 +145,11 @@ impl OpenTarget {
     pub fn heat(&self) -> Option<Box<dyn Fn() -> DriveHeat>> {
         let drives = self.drives.clone();
         (!drives.is_empty()).then(|| Box::new(move || DriveHeat::of(&drives)) as Box<_>)
+    }
+
+    /// Tells how late an attached drive answers; `None` of all others.
+    pub fn answer_times(&self) -> Option<AnswerTimes> {
+        self.attached.as_ref().map(AttachedTarget::answer_times)
     }
 
     /// Whether a block device or an image file is still what was claimed, as large as it was, and

@@ -5,6 +5,7 @@
 //! new ones, and estimates the rest. [`Slots`] share jobs and memory between concurrent sessions. A
 //! [`Runner`] drives a target with a load while observers watch.
 
+mod answer_lateness;
 pub mod area;
 pub mod churn;
 pub mod device_runner;
@@ -37,6 +38,7 @@ pub mod testing;
 pub mod workload;
 pub mod zones;
 
+pub use answer_lateness::AnswerLatenessStep;
 pub use area::{Area, DeviceArea, FileArea};
 pub use churn::{Churn, ChurnFiles};
 pub use device_runner::{DeviceRunner, Shape, unobserved};

@@ -211,7 +211,8 @@ impl Twin {
         let spec = TargetSpec::parse(&text, Some(self.capacity))?;
         let spec = spec.settled(Some(self.capacity), space);
         let (consent, purge) = (&Consent::default(), PurgeChoice::default());
-        let opening = Opening { consent, purge, seed, space, memory: None, interrupt };
+        let opening =
+            Opening { consent, purge, seed, space, memory: None, drive_server: None, interrupt };
         let mut target = spec.open(&opening)?;
         let rng = &Rng::new(seed).split(session.method.id);
         let monitor = &mut Silent;

@@ -1,16 +1,17 @@
 //! Newly made real filesystems on a device or an image file: claimed, formatted, mounted, and
 //! unmounted in every case.
 //!
-//! Each mkfs goes through the gate: the target is claimed as for overwriting, and released only for
-//! mkfs, which opens it exclusively itself; while it is mounted the kernel keeps others out. A
-//! descriptor is held on the device throughout ([`HeldDevice`]), so that it stays the claimed one.
-//! The new filesystem is identified by its UUID, before and after the mount. On later runs of mkfs
-//! the filesystem that we made before may be overwritten. An image file stays claimed, below a loop
-//! device of our own that detaches with its last user (autoclear), so that not even a killed run
-//! leaves one.
+//! Each mkfs goes through the gate, but on a device that was made for us, which nobody can miss:
+//! the target is claimed as for overwriting, and released only for mkfs, which opens it exclusively
+//! itself; while it is mounted the kernel keeps others out. A descriptor is held on the device
+//! throughout ([`HeldDevice`]), so that it stays the claimed one. The new filesystem is identified
+//! by its UUID, before and after the mount. On later runs of mkfs the filesystem that we made
+//! before may be overwritten. An image file stays claimed, below a loop device of our own that
+//! detaches with its last user (autoclear), so that not even a killed run leaves one.
 //!
 //! mkfs and mount are the system's programs: they know options that no library has.
 
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use trimbench_claim::{ClaimError, Consent, Guard, Inspection, LoopIo, attach_loop_device};
@@ -99,14 +100,22 @@ pub struct MkfsProvisioner {
     place: MountPoint,
     /// What is formatted and mounted: the device that was claimed, or a loop device of ours.
     device: HeldDevice,
-    /// Keeps an image for us; `None` for a device, which is claimed anew for each making.
-    image: Option<Guard>,
+    keeper: Keeper,
     /// Given back last, when nothing of ours is cached any more.
     _limit: Option<MemoryLimit>,
-    inspection: Inspection,
-    consent: Consent,
     options: MakeOptions,
     capabilities: Capabilities,
+}
+
+/// By what right the device is overwritten.
+#[derive(Debug)]
+enum Keeper {
+    /// It is claimed anew for each making, because mkfs and mount want it for themselves.
+    Claims(Box<Inspection>, Consent),
+    /// It shows an image file that stays claimed.
+    Image { _guard: Guard },
+    /// It was made for us.
+    Own,
 }
 
 impl FilesystemKind {
@@ -135,13 +144,39 @@ impl MkfsProvisioner {
         // What a killed run left mounted may be on this very target.
         let place = MountPoint::create();
         let claim = inspection.claim(consent)?;
-        programs::look_for(options.kind)?;
         let on_memory = inspection.image_filesystem().as_deref() == Some("tmpfs");
         if let (CacheControl::Limit(_), true) = (options.cache, on_memory) {
             let reason = "the image itself is kept in memory, and would count".to_owned();
             let advice = "use `cache=drop`, or an image on a disk".to_owned();
             return Err(failed("make", reason, Some(advice)).into());
         }
+        let (device, keeper) = if inspection.is_image() {
+            let (file, guard) = claim.into_parts();
+            (attach_loop_device(&file, LoopIo::Cached), Keeper::Image { _guard: guard })
+        } else {
+            let device = claim.share().map(|file| (file, inspection.path().into()));
+            (device, Keeper::Claims(Box::new(inspection.clone()), consent.clone()))
+        };
+        Ok(Self::on(device, (keeper, inspection.size()), place, options)?)
+    }
+
+    /// On a device of so many bytes that was made for this, open as `device`, whose node is `node`.
+    /// Removes what killed runs have left mounted. Nothing is written yet.
+    pub fn on_own(
+        (device, node): (OwnedFd, PathBuf),
+        capacity: Bytes,
+        options: MakeOptions,
+    ) -> Result<Self, ProvisionError> {
+        Self::on(Ok((device, node)), (Keeper::Own, capacity), MountPoint::create(), options)
+    }
+
+    fn on(
+        device: Result<(OwnedFd, PathBuf), Errno>,
+        (keeper, capacity): (Keeper, Bytes),
+        place: Result<MountPoint, Errno>,
+        options: MakeOptions,
+    ) -> Result<Self, ProvisionError> {
+        programs::look_for(options.kind)?;
         let place = place.map_err(|errno| {
             failed("mount", format!("no directory to mount it on: {errno}"), root_advice(errno))
         })?;
@@ -149,29 +184,12 @@ impl MkfsProvisioner {
             CacheControl::Limit(bytes) => Some(MemoryLimit::set(bytes)?),
             CacheControl::Keep | CacheControl::Drop => None,
         };
-        let (device, image) = if inspection.is_image() {
-            let (file, guard) = claim.into_parts();
-            let attached = attach_loop_device(&file, LoopIo::Cached);
-            (attached.and_then(|(file, node)| HeldDevice::new(file, node)), Some(guard))
-        } else {
-            // Each making claims it again: mkfs and mount want it for themselves.
-            (claim.share().and_then(|file| HeldDevice::new(file, inspection.path().into())), None)
-        };
+        let device = device.and_then(|(file, node)| HeldDevice::new(file, node));
         let device = device.map_err(|errno| {
             failed("make", format!("no device is to be had: {errno}"), root_advice(errno))
         })?;
-        let capabilities = expected(inspection.size());
-        Ok(Self {
-            mounted: None,
-            place,
-            device,
-            image,
-            _limit: limit,
-            inspection: inspection.clone(),
-            consent: consent.clone(),
-            options,
-            capabilities,
-        })
+        let (mounted, capabilities) = (None, expected(capacity));
+        Ok(Self { mounted, place, device, keeper, _limit: limit, options, capabilities })
     }
 
     /// Leftovers of killed runs that were unmounted and removed.
@@ -179,20 +197,18 @@ impl MkfsProvisioner {
         self.place.cleaned()
     }
 
-    /// Looks once more at a device before mkfs overwrites it; an image is still claimed.
+    /// Looks once more at a device before mkfs overwrites it.
     fn look_again(&mut self) -> Result<(), ProvisionError> {
-        if self.image.is_none() {
-            let claimed = self.inspection.claim(&self.consent);
+        if let Keeper::Claims(inspection, consent) = &mut self.keeper {
             let refused = |error: ClaimError| failed("make", error.to_string(), Some(error.hint()));
-            claimed.map_err(refused)?;
+            inspection.claim(consent).map_err(refused)?;
+            // From here on it carries what we made.
+            let own = self.options.kind.id().to_owned();
+            if !consent.signatures.contains(&own) {
+                consent.signatures.push(own);
+            }
         }
-        self.device.check()?;
-        // From here on it carries what we made.
-        let own = self.options.kind.id().to_owned();
-        if !self.consent.signatures.contains(&own) {
-            self.consent.signatures.push(own);
-        }
-        Ok(())
+        self.device.check()
     }
 
     fn mount(

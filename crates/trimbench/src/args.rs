@@ -395,6 +395,7 @@ impl RunArgs {
             assumed_rate: self.assumed_rate,
             timed_by: self.timed_by.clone(),
             jobs: self.jobs,
+            drive_server: std::env::current_exe().ok(),
         }
     }
 }

@@ -8,12 +8,12 @@ use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 use trimbench_app::Failure;
 use trimbench_attach::{
-    Answer, AttachError, AttachedDrive, Attachment, ControlSocket, DriveStatus, Engine,
+    Answer, AttachError, AttachedDrive, Attachment, ControlSocket, DriveOwner, DriveStatus, Engine,
     InitialState, LiveFault, Order, RequestKind, Statistics, ask, attached,
 };
 use trimbench_claim::{Durability, OutputFile};
 use trimbench_core::settings::Named as _;
-use trimbench_core::{Bytes, Nanos, exit};
+use trimbench_core::{Bytes, Interrupt, Nanos, exit};
 use trimbench_devices::EmulatedSpec;
 use trimbench_linux::pause;
 use trimbench_report::{Grid, GridColumn};
@@ -76,15 +76,20 @@ fn serve(args: &AttachArgs) -> Result<u8, Failure> {
     let control = ControlSocket::open(drive.engine().clone(), status.clone());
     let control = control.context("no socket to ask the drive by").map_err(Failure::target)?;
     let interrupt = interrupt("detaching (Ctrl-C again detaches at once)", || {})?;
-    let is_behind = std::env::var_os(SERVES_DETACHED).is_some();
-    if is_behind {
+    let owner = DriveOwner::of_this_process().map_err(Failure::target)?;
+    let is_behind = owner.is_some() || std::env::var_os(SERVES_DETACHED).is_some();
+    if let Some(owner) = &owner {
+        let handed = owner.hand_over(drive.device(), drive.node(), &control.path());
+        handed.context("whoever wanted the drive is gone").map_err(Failure::target)?;
+    } else if is_behind {
         // Ctrl-C in the terminal of the first process is not meant for this one.
         let _ = rustix::process::setsid();
         data(&format!("{}\n", drive.node().display()));
     } else {
         Served(status).print(args.format.format());
     }
-    let ended = keep_serving(&drive, &control, &interrupt, log);
+    let wishes = Wishes { control: &control, interrupt: &interrupt, owner: owner.as_ref() };
+    let ended = keep_serving(&drive, &wishes, log);
     let engine = drive.engine().clone();
     drop(control);
     drop(drive);
@@ -95,14 +100,22 @@ fn serve(args: &AttachArgs) -> Result<u8, Failure> {
     Ok(exit::DONE)
 }
 
+/// By what it is known that a drive is to end.
+struct Wishes<'a> {
+    control: &'a ControlSocket,
+    interrupt: &'a Interrupt,
+    /// The run that wanted the drive.
+    owner: Option<&'a DriveOwner>,
+}
+
 /// Serves until the end is asked for and nobody uses the device.
 fn keep_serving(
     drive: &AttachedDrive,
-    control: &ControlSocket,
-    interrupt: &trimbench_core::Interrupt,
+    wishes: &Wishes<'_>,
     mut log: Option<Log>,
 ) -> Result<(), Failure> {
     let mut has_said = false;
+    let mut ticks_alone = 0;
     let kept = loop {
         pause(TICK);
         let engine = drive.engine();
@@ -112,10 +125,18 @@ fn keep_serving(
             break Err(failure);
         }
         let _more = (0..RECLAIMED_A_TICK).all(|_| engine.reclaim());
-        if control.stop_asked() {
+        if wishes.control.stop_asked() {
             break Ok(());
         }
-        if interrupt.requested() {
+        if wishes.owner.is_some_and(DriveOwner::is_gone) {
+            // A killed run may have left its filesystem there, and nobody else was to use it.
+            DriveOwner::unmount_leftovers(drive.node());
+            ticks_alone += 1;
+            if drive.users().is_empty() || ticks_alone > END_TICKS {
+                break Ok(());
+            }
+        }
+        if wishes.interrupt.requested() {
             let users = drive.users();
             if users.is_empty() {
                 break Ok(());

@@ -87,6 +87,9 @@ fn describe_target(
     describe_waits(text, plan, forecast);
     if drive.is_some() {
         describe_memory(text, session.method.drives_at_once() > 1, session.target.memory());
+    } else if session.target.memory() > Bytes(0) {
+        let most = rough_bytes(session.target.memory());
+        fact(text, "memory", &format!("at most about {most} for the drive and what it holds"));
     } else if let Some(memory) = session.method.memory() {
         let limit = format!(
             "{memory} for the run and its page cache, by a control group, if the target sets \

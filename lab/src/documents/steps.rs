@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use trimbench_engine::{DriveHeatStep, OwnPauseStep};
+use trimbench_engine::{AnswerLatenessStep, DriveHeatStep, OwnPauseStep};
 use trimbench_methods::METHODS;
 use trimbench_results::step::unit_of;
 use trimbench_results::{StepPlace, StepRow, StepTable as _};
@@ -19,7 +19,9 @@ pub(super) fn page() -> String {
          value is never 0. Words in capitals stand for names.\n\n\
          Any step on a real target may also have these:\n\n",
     );
-    table(&mut page, &[OwnPauseStep::rows(""), DriveHeatStep::rows("")].concat());
+    let shared =
+        [OwnPauseStep::rows(""), DriveHeatStep::rows(""), AnswerLatenessStep::rows("")].concat();
+    table(&mut page, &shared);
     for info in METHODS {
         write!(page, "\n## {}\n", info.id).expect("a string takes everything");
         for (kinds, rows) in (info.steps)() {

@@ -112,9 +112,9 @@ impl ResolvedSession {
         Ok(())
     }
 
-    /// Whether its figures rest on the time of a real target, which others may use.
+    /// Whether its figures rest on the time of a place of this machine, which others may use.
     pub fn rests_on_quiet(&self) -> bool {
-        self.target.emulated_drive().is_none() && self.method.measures_time()
+        self.target.place().is_some() && self.method.measures_time()
     }
 
     /// How much there is to emulate, to begin with the longest: bytes that are written.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::{Capabilities, Caveat, Clock, Interrupt, Medium, OwnPauses};
-use trimbench_devices::{OpenTarget, Opening, TargetError, Watch};
+use trimbench_devices::{AnswerTimes, OpenTarget, Opening, TargetError, Watch};
 use trimbench_engine::{
     KeepFailed, Method, MethodError, MethodResult, Monitor, SessionContext, Slots, Stage,
 };
@@ -12,6 +12,7 @@ use trimbench_linux::PauseWatch;
 use trimbench_results::{Provenance, Session as SessionRecord, Step, TargetRecord};
 
 use super::heat_watch::HeatWatch;
+use super::late_answers;
 use super::machine_settings;
 use super::quiet::wait_for_quiet;
 use crate::failure::Failure;
@@ -97,7 +98,8 @@ fn measure(
     let (method, seed) = (&*session.method, plan.seed);
     let (consent, purge) = (&plan.consent, plan.purge);
     let (space, memory) = (method.space(), method.memory());
-    let opening = Opening { space, seed, consent, purge, memory, interrupt };
+    let drive_server = plan.drive_server.as_deref();
+    let opening = Opening { space, seed, consent, purge, memory, drive_server, interrupt };
     let mut target = session.target.open(&opening).map_err(|error| not_open(error, method))?;
     for text in std::mem::take(&mut target.notes) {
         listener.note(text);
@@ -118,7 +120,10 @@ fn measure(
         let watch = target.watch();
         let pauses = watch_pauses(target.capabilities())?;
         let heat = target.heat().map(HeatWatch::new);
-        let mut watched = Watched { listener, watch, pauses, heat, target_changed: false };
+        let answers = target.answer_times().filter(|_| method.measures_time());
+        // What looked at the new device before (udev) is no part of the first step.
+        let _before = answers.as_ref().map(AnswerTimes::take);
+        let mut watched = Watched { listener, watch, pauses, heat, answers, target_changed: false };
         let monitor = &mut watched;
         let context = SessionContext { rng, interrupt, monitor, traces: &TraceFiles, slots, done };
         let found = trimbench_engine::run(method, target.opened(), context);
@@ -180,6 +185,8 @@ struct Watched<'a> {
     watch: Option<Watch>,
     pauses: Option<PauseWatch>,
     heat: Option<HeatWatch>,
+    /// Of an attached drive, if times are measured on it.
+    answers: Option<AnswerTimes>,
     /// The target was found to be another, or not ours alone.
     target_changed: bool,
 }
@@ -205,6 +212,9 @@ impl Monitor for Watched<'_> {
     fn mark(&mut self, step: &mut Step) {
         if let Some(heat) = &mut self.heat {
             heat.mark(step);
+        }
+        if let Some(answers) = &self.answers {
+            late_answers::mark(step, answers.take());
         }
     }
 

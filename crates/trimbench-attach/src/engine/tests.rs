@@ -158,6 +158,28 @@ fn requests_run_side_by_side_and_are_replayed_in_their_order() {
 }
 
 #[test]
+fn what_happened_since_it_was_asked_for_is_counted_apart() {
+    let tested = started("generic-nvme-tlc");
+    let counts = |statistics: &Statistics| {
+        statistics.kinds.iter().map(|it| (it.kind, it.count)).collect::<Vec<_>>()
+    };
+    // A reply leaves a moment before it is counted.
+    let all_counted = |expected: &[(RequestKind, u64)]| {
+        while counts(&tested.engine.statistics()) != expected {
+            std::thread::yield_now();
+        }
+    };
+    let since = || counts(&tested.engine.statistics_since());
+    let (wrote, discarded) = ((RequestKind::Write, 1), (RequestKind::Discard, 1));
+    tested.write(0, 1);
+    all_counted(&[wrote]);
+    assert_eq!((since(), since()), (vec![wrote], vec![]));
+    tested.discard(0);
+    all_counted(&[wrote, discarded]);
+    assert_eq!(since(), [discarded]);
+}
+
+#[test]
 fn what_is_no_whole_block_of_the_drive_is_refused_and_reaches_nothing() {
     let tested = started("generic-nvme-tlc");
     let capacity = tested.engine.capacity();

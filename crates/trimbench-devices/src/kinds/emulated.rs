@@ -210,6 +210,40 @@ impl EmulatedSpec {
         BackingPlace { path, profile, profile_hash: self.profile_hash }
     }
 
+    /// What it is behind a loop device, which frees what reads as zeroes from then on.
+    pub(crate) fn attached_identity(&self) -> BTreeMap<String, String> {
+        let contents = ContentsConfig { reads: TrimmedReads::Zeroes, promise: TrimPromise::Zeroes };
+        let own = self.profile.config.clone();
+        self.identity(&SsdConfig { capacity: self.capacity(), contents, ..own })
+    }
+
+    /// A setting that only models in virtual time have, if one is set.
+    pub(crate) fn of_virtual_time(&self) -> Option<&'static str> {
+        let fill = self.settings.fill.map(|_| "fill");
+        self.settings.queue.first_set().or(fill)
+    }
+
+    /// Memory that takes all that can be written to it, where its contents are kept: the bytes, and
+    /// which write each block is of.
+    pub(crate) fn contents_memory(&self) -> Bytes {
+        let capacity = self.capacity();
+        Bytes(capacity.0 + capacity.0 / 128)
+    }
+
+    /// Checks that tables and contents fit into memory.
+    pub(crate) fn check_contents(&self) -> Result<(), TargetError> {
+        check_memory(self.capacity(), self.memory() + self.contents_memory())
+    }
+
+    /// The limits of what is measured on it that its numbers bring.
+    pub(crate) fn caveats(&self) -> Vec<Caveat> {
+        let (faults, overreach) = (self.settings.faults(), self.settings.overreach());
+        let planted = faults != FaultPlan::default() || overreach != Overreach::default();
+        let fitted = self.profile.provenance.fitted > 0;
+        let all = [(fitted, Caveat::Calibrated), (planted, Caveat::PlantedFault)];
+        all.into_iter().filter_map(|(holds, caveat)| holds.then_some(caveat)).collect()
+    }
+
     /// Whether it may lie below a filesystem or a pool, which have a block layer of their own.
     pub(crate) fn below_filesystem(&self, name: &'static str) -> Result<(), TargetError> {
         match self.settings.queue.first_set() {
@@ -234,14 +268,7 @@ impl EmulatedSpec {
         let config = SsdConfig { capacity, contents, ..own };
         let name = || self.name.clone();
         config.check().map_err(|error| Problem::Config { name: name(), error })?;
-        let needed = config.memory();
-        if let Some(available) = trimbench_linux::available_memory()
-            && needed.0 > available.0 / 100 * MEMORY_SHARE
-        {
-            let needed = Bytes(needed.0.next_multiple_of(1 << 20));
-            let available = Bytes(available.0 & !((1 << 20) - 1));
-            return Err(Problem::Memory { capacity, needed, available }.into());
-        }
+        check_memory(capacity, config.memory())?;
         Ok(config)
     }
 
@@ -300,14 +327,8 @@ impl EmulatedSpec {
     pub fn drives(&self, needed: Bytes) -> Result<Provisioned<EmulatedDrives>, TargetError> {
         let config = self.check(self.capacity_for(needed))?;
         let identity = self.identity(&config);
-        let mut caveats = vec![Caveat::Emulated];
-        if self.profile.provenance.fitted > 0 {
-            caveats.push(Caveat::Calibrated);
-        }
+        let caveats = [Caveat::Emulated].into_iter().chain(self.caveats()).collect();
         let (faults, overreach) = (self.settings.faults(), self.settings.overreach());
-        if faults != FaultPlan::default() || overreach != Overreach::default() {
-            caveats.push(Caveat::PlantedFault);
-        }
         let description = Description {
             name: self.profile.name.clone(),
             kind: "emulated",
@@ -413,6 +434,17 @@ impl fmt::Display for EmulatedSpec {
             write!(formatter, ",{PROFILE_HASH}={:016x}", self.profile_hash)?;
         }
         Ok(())
+    }
+}
+
+fn check_memory(capacity: Bytes, needed: Bytes) -> Result<(), TargetError> {
+    match trimbench_linux::available_memory() {
+        Some(available) if needed.0 > available.0 / 100 * MEMORY_SHARE => {
+            let needed = Bytes(needed.0.next_multiple_of(1 << 20));
+            let available = Bytes(available.0 & !((1 << 20) - 1));
+            Err(Problem::Memory { capacity, needed, available }.into())
+        }
+        _ => Ok(()),
     }
 }
 

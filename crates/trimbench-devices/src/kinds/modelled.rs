@@ -340,7 +340,7 @@ impl fmt::Display for ModelledSpec {
 
 /// A drive for files of so many bytes: inode tables and bitmaps take 1.7 % of it, the journal at
 /// most 1 GiB, and a last group that is not whole is not used.
-fn with_metadata(files: Bytes) -> Bytes {
+pub(super) fn with_metadata(files: Bytes) -> Bytes {
     files + Bytes(files.0 / 32) + Bytes::mib(1_280)
 }
 

@@ -40,6 +40,14 @@ fn a_drive_prints_as_the_text_that_means_it() {
             None,
             "f2fs,memory=1GiB,commit=90s:sim:vendor2",
         ),
+        ("attach:vendor2", None, "attach:vendor2"),
+        ("attach:sim:vendor2", Some(Bytes::gib(4)), "attach:vendor2,capacity=4GiB"),
+        ("attach,slow-down=1:vendor2,capacity=8GiB", None, "attach:vendor2,capacity=8GiB"),
+        (
+            "xfs,memory=1GiB:attach,slow-down=10:vendor2,nand.program=900us",
+            Some(Bytes::gib(4)),
+            "xfs,memory=1GiB:attach,slow-down=10:vendor2,capacity=4GiB,nand.program=900us",
+        ),
         ("xfs,scheduler=mq-deadline:sim:vendor2", None, "xfs,scheduler=mq-deadline:sim:vendor2"),
         (
             // The machine is what the others change, wherever it stands.
@@ -121,6 +129,27 @@ fn every_kind_of_read_and_promise_reaches_the_drive_and_its_identity() {
         }
     }
     assert_eq!(provisioned(text).target.trim_promise().id(), "zeroes", "the profile's own");
+}
+
+#[test]
+fn an_attached_drive_is_no_model_in_virtual_time_and_its_contents_take_memory() {
+    let sized = |text: &str| {
+        let spec = TargetSpec::parse(text, None).unwrap();
+        spec.settled(None, Bytes::gib(40))
+    };
+    let attached = sized("attach:vendor2");
+    assert_eq!(attached.to_string(), "attach:vendor2,capacity=50GiB");
+    assert!(attached.emulated_drive().is_none() && attached.place().is_none());
+    let tables = sized("sim:vendor2").memory();
+    assert!(tables > Bytes(0) && attached.memory() > tables + Bytes::gib(50));
+    let filesystem = sized("ext4:attach:vendor2");
+    assert_eq!(filesystem.to_string(), "ext4:attach:vendor2,capacity=54GiB", "its own tables");
+    assert!(filesystem.is_filesystem() && filesystem.memory() > attached.memory());
+    assert!(filesystem.drain().is_some() && filesystem.place().is_none());
+    for wrong in ["attach:vendor2,wbt=0", "attach:vendor2,fill=none", "attach,memory=1GiB:vendor2"]
+    {
+        assert!(refused(wrong).is_usage(), "{wrong}");
+    }
 }
 
 #[test]

@@ -12,11 +12,11 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, fadvise, fstat};
+use rustix::fs::{Advice, fadvise};
 use rustix::io::pread;
+use trimbench_claim::DeviceIdentity;
 use trimbench_claim::mounts::mount_of;
-use trimbench_claim::sysfs::{BlockDevice, devices_of, numbers_of};
-use trimbench_claim::{LoopStatus, disk_sequence, errno_of, loop_status};
+use trimbench_claim::sysfs::{BlockDevice, devices_of};
 use trimbench_core::{Errno, ProvisionError};
 
 use super::{FilesystemKind, failed};
@@ -37,16 +37,7 @@ pub(super) type Uuid = [u8; 16];
 pub(super) struct HeldDevice {
     file: OwnedFd,
     node: PathBuf,
-    identity: Identity,
-}
-
-/// What tells one device from another, and from itself after it was away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    numbers: (u32, u32),
-    /// `None` before Linux 5.15.
-    sequence: Option<u64>,
-    backing: Option<LoopStatus>,
+    identity: DeviceIdentity,
 }
 
 impl FilesystemKind {
@@ -65,7 +56,7 @@ impl FilesystemKind {
 impl HeldDevice {
     /// Holds what is open as `file`, whose node is `node`.
     pub(super) fn new(file: OwnedFd, node: PathBuf) -> Result<Self, Errno> {
-        let identity = Identity::of(file.as_fd())?;
+        let identity = DeviceIdentity::of(file.as_fd())?;
         Ok(Self { file, node, identity })
     }
 
@@ -79,7 +70,7 @@ impl HeldDevice {
 
     /// That it is what was claimed, and that its node leads to it.
     pub(super) fn check(&self) -> Result<(), ProvisionError> {
-        let found = Identity::of(self.file.as_fd());
+        let found = DeviceIdentity::of(self.file.as_fd());
         let node = BlockDevice::from_node(&self.node).and_then(|device| device.numbers());
         if found == Ok(self.identity) && node == Some(self.identity.numbers) {
             return Ok(());
@@ -118,16 +109,6 @@ impl HeldDevice {
         let reason = format!("`{}`: {what}", self.node.display());
         let advice = "see what else works on this device, and start again".to_owned();
         failed("make", reason, Some(advice))
-    }
-}
-
-impl Identity {
-    fn of(file: BorrowedFd<'_>) -> Result<Self, Errno> {
-        Ok(Self {
-            numbers: numbers_of(&fstat(file).map_err(errno_of)?),
-            sequence: disk_sequence(file).ok(),
-            backing: loop_status(file).ok(),
-        })
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use trimbench_core::Caveat;
 use trimbench_core::text::shell_word;
 
 use super::options::{self, Fstab, FstabLine, TrimSetting};
@@ -319,6 +320,7 @@ impl Place {
 /// Whether a session ran on something real.
 fn is_real(session: &Session) -> bool {
     match session.target.kind.as_str() {
+        _ if session.has_caveat(Caveat::AttachedDrive) => false,
         "device" | "image" => true,
         "filesystem" => !is_modelled(session),
         _ => false,

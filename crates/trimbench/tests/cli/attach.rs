@@ -95,7 +95,7 @@ fn is_attached(node: &str) -> bool {
     Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists()
 }
 
-fn until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < PATIENCE, "never: {what}");

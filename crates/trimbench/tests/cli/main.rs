@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod attach;
+mod attached;
 mod browser;
 mod compare;
 mod devices;

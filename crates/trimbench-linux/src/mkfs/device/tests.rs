@@ -2,7 +2,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 
 use rustix::fs::Mode;
-use trimbench_claim::opening;
+use trimbench_claim::{LoopStatus, opening};
 
 use super::*;
 
@@ -50,9 +50,9 @@ fn a_device_is_itself_by_its_number_its_sequence_and_what_it_stands_on() {
         let (major, minor) = identity.numbers;
         let backing = LoopStatus { file: (0, 0), offset: 1, size_limit: 0 };
         for other in [
-            Identity { numbers: (major, minor + 1), ..identity },
-            Identity { sequence: Some(u64::MAX), ..identity },
-            Identity { backing: Some(backing), ..identity },
+            DeviceIdentity { numbers: (major, minor + 1), ..identity },
+            DeviceIdentity { sequence: Some(u64::MAX), ..identity },
+            DeviceIdentity { backing: Some(backing), ..identity },
         ] {
             device.identity = other;
             let error = device.check().expect_err("it is another");
@@ -70,7 +70,7 @@ fn a_device_is_itself_by_its_number_its_sequence_and_what_it_stands_on() {
 fn a_mount_is_of_this_device_and_of_this_kind_or_refused() {
     let null = || rustix::fs::open("/dev/null", opening::HOLD, Mode::empty()).unwrap();
     let on = |numbers| {
-        let identity = Identity { numbers, sequence: None, backing: None };
+        let identity = DeviceIdentity { numbers, sequence: None, backing: None };
         HeldDevice { file: null(), node: PathBuf::from("/dev/null"), identity }
     };
     for kind in FilesystemKind::ALL {
