@@ -29,6 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Served {
     child: Child,
     node: String,
+    disk: AttachedDisk,
     folder: TempDir,
 }
 
@@ -42,7 +43,8 @@ impl Served {
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
         let node = first.split(':').next().unwrap().to_owned();
         assert!(node.starts_with("/dev/loop"), "{first}");
-        Self { child, node, folder }
+        let disk = AttachedDisk::on(&node);
+        Self { child, node, disk, folder }
     }
 
     fn ask(&self, arguments: &[&str]) -> Output {
@@ -77,9 +79,8 @@ impl Served {
         (Mounted::new(&[self.node.as_str()], place.path()), place)
     }
 
-    /// Whether something is attached to its loop device.
     fn is_there(&self) -> bool {
-        is_attached(&self.node)
+        self.disk.is_there()
     }
 }
 
@@ -90,9 +91,23 @@ impl Drop for Served {
     }
 }
 
-fn is_attached(node: &str) -> bool {
-    let name = node.strip_prefix("/dev/").unwrap();
-    Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists()
+/// What is attached to a loop device: later, nothing or another test's drive may be.
+pub(crate) struct AttachedDisk {
+    folder: PathBuf,
+    sequence: String,
+}
+
+impl AttachedDisk {
+    pub(crate) fn on(node: &str) -> Self {
+        let folder = Path::new("/sys/block").join(node.strip_prefix("/dev/").unwrap());
+        let sequence = fs::read_to_string(folder.join("diskseq")).unwrap();
+        Self { folder, sequence }
+    }
+
+    pub(crate) fn is_there(&self) -> bool {
+        let sequence = fs::read_to_string(self.folder.join("diskseq"));
+        self.folder.join("loop").exists() && sequence.is_ok_and(|it| it == self.sequence)
+    }
 }
 
 pub(crate) fn until(what: &str, holds: impl Fn() -> bool) {
@@ -137,7 +152,8 @@ fn a_drive_is_attached_asked_and_detached() {
     assert_eq!(code(&stopped), Some(0), "{}", stderr(&stopped));
     assert_eq!(served.ended().0, Some(0));
     assert!(!served.is_there());
-    let again = served.ask(&["--stop"]);
+    let other = tests::LoopDevice::new(16);
+    let again = attach(&["--stop", other.node()]);
     assert_eq!(code(&again), Some(2), "{}", stderr(&again));
 }
 
@@ -211,11 +227,12 @@ fn a_detached_drive_outlives_the_command_and_logs_what_it_was_asked() {
     let started = attach(&arguments);
     assert_eq!(code(&started), Some(0), "{}", stderr(&started));
     let node = stdout(&started).trim().to_owned();
-    assert!(is_attached(&node));
+    let disk = AttachedDisk::on(&node);
+    assert!(disk.is_there());
     tests::run("mkfs.ext4", &["-q", &node]);
     let stopped = attach(&["--stop", &node]);
     assert_eq!(code(&stopped), Some(0), "{}", stderr(&stopped));
-    until("it goes", || !is_attached(&node));
+    until("it goes", || !disk.is_there());
     let log = fs::read_to_string(log).unwrap();
     let entries: Vec<trimbench_attach::LogEntry> =
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -11,7 +11,7 @@ use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
 use tests::{Need, machine, requires};
 use trimbench_results::Session;
 
-use super::attach::until;
+use super::attach::{AttachedDisk, until};
 use super::interrupts::{signal, wait_for_steps, wait_until};
 use super::{code, command, looking, record, stderr, stdout, trimbench};
 
@@ -38,10 +38,10 @@ const DELETIONS: [&str; 16] = [
 ];
 
 /// Attached drives whose process was started by this one.
-fn drives_of(run: u32) -> Vec<(u32, PathBuf)> {
+fn drives_of(run: u32) -> Vec<(u32, String)> {
     let listed = looking(Path::new("/"), &["attach", "--list", "--json"]).output().unwrap();
     let listed: Value = serde_json::from_str(&stdout(&listed)).unwrap();
-    let text = |drive: &Value| PathBuf::from(drive["device"].as_str().unwrap());
+    let text = |drive: &Value| drive["device"].as_str().unwrap().to_owned();
     let process = |drive: &Value| u32::try_from(drive["process"].as_u64().unwrap()).unwrap();
     let is_of = |process: u32| {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
@@ -54,21 +54,17 @@ fn drives_of(run: u32) -> Vec<(u32, PathBuf)> {
     drives.filter(|(process, _)| is_of(*process)).collect()
 }
 
-fn is_attached(node: &Path) -> bool {
-    let name = node.strip_prefix("/dev").unwrap();
-    Path::new("/sys/block").join(name).join("loop").exists()
-}
-
 fn begun(folder: &Path, arguments: &[&str]) -> Child {
     let mut command = command(folder, arguments);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// The drive of a run, once it is attached.
-fn drive_of(run: &mut Child) -> (u32, PathBuf) {
+fn drive_of(run: &mut Child) -> (u32, AttachedDisk) {
     let process = run.id();
     wait_until(run, || !drives_of(process).is_empty());
-    drives_of(process).remove(0)
+    let (server, node) = drives_of(process).remove(0);
+    (server, AttachedDisk::on(&node))
 }
 
 fn only_session(folder: &Path) -> Session {
@@ -161,12 +157,12 @@ fn a_file_method_gets_filesystems_on_a_drive_and_ctrl_c_leaves_nothing() {
     assert!(session.steps.iter().all(|step| step.metrics.contains_key("answers_late_percent")));
 
     let mut run = begun(folder.path(), &[&DELETIONS[..], &target, &["--output", "int"]].concat());
-    let (server, node) = drive_of(&mut run);
+    let (server, disk) = drive_of(&mut run);
     wait_for_steps(folder.path(), "int", 1, &mut run);
     signal(&run, "-INT");
     assert_eq!(run.wait().unwrap().code(), Some(130));
     assert!(!Path::new(&format!("/proc/{server}")).exists(), "it has ended before the run");
-    assert!(!is_attached(&node));
+    assert!(!disk.is_there());
 }
 
 #[test]
@@ -187,7 +183,7 @@ fn a_killed_run_leaves_no_process_no_mount_and_no_loop_device() {
         };
         let arguments = ["--capacity", "1GiB", "--target", target, "--output", output];
         let mut run = begun(folder.path(), &[method, &arguments].concat());
-        let (server, node) = drive_of(&mut run);
+        let (server, disk) = drive_of(&mut run);
         if output == "files" {
             wait_for_steps(folder.path(), output, 1, &mut run);
         } else {
@@ -196,10 +192,7 @@ fn a_killed_run_leaves_no_process_no_mount_and_no_loop_device() {
         signal(&run, "-KILL");
         run.wait().unwrap();
         until("its server ends", || !Path::new(&format!("/proc/{server}")).exists());
-        assert!(!is_attached(&node), "{target}");
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-        let mounted = format!("{} ", node.display());
-        assert!(!mounts.lines().any(|line| line.starts_with(&mounted)), "{mounts}");
+        assert!(!disk.is_there(), "{target}");
     }
 }
 
