@@ -44,6 +44,8 @@ pub(crate) struct Store {
     keeps_old: bool,
     /// Which units hold data, where a file keeps that.
     map: Option<UnitMap>,
+    /// How long that file is.
+    kept_length: u64,
 }
 
 /// What a write replaced.
@@ -81,12 +83,14 @@ impl Store {
             overwritten_max: OVERWRITTEN_MAX,
             keeps_old,
             map: None,
+            kept_length: 0,
         }
     }
 
-    /// The same with a map that is kept beside the bytes.
-    pub(crate) fn with_map(mut self, map: UnitMap) -> Self {
+    /// The same with a map that is kept beside the bytes, in a file of this length.
+    pub(crate) fn with_map(mut self, map: UnitMap, length: u64) -> Self {
         self.map = Some(map);
+        self.kept_length = length;
         self
     }
 
@@ -115,6 +119,10 @@ impl Store {
     /// Writes `data`, whole blocks from `first` on. Nothing is changed but bytes of these blocks if
     /// it fails.
     pub(crate) fn write(&mut self, first: u64, data: &[u8], generation: u32) -> io::Result<()> {
+        // A write would fill what somebody cut off with zeroes.
+        if self.is_kept() && self.file.metadata()?.len() < self.kept_length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         let blocks = first..first + data.len() as u64 / BLOCK;
         if self.keeps_old {
             let generations: Vec<u32> =
