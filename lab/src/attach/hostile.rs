@@ -124,7 +124,7 @@ impl Survived {
     fn figures(self) -> Vec<Figure> {
         let Self { way, attacks, memory: [before, most], wrong } = self;
         vec![
-            Figure::new(format!("{way}: attacks"), (attacks.into(), ""), Bar::AtLeast(100.0)),
+            Figure::new(format!("{way}: attacks"), (attacks.into(), ""), Bar::AtLeast(10.0)),
             Figure::new(
                 format!("{way}: crashes, changed bytes, changed files"),
                 (wrong.len() as f64, ""),
