@@ -8,17 +8,18 @@
 )]
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
 use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
+use tests::nbd::{NbdClient, NbdCommand, NbdServer, greet, option_head, request_head};
 use tests::{Mounted, Need, requires, run, scratch};
 use trimbench_attach::{
-    Answer, AttachedDrive, Attachment, LiveFault, Order, RequestKind, ask, attached,
+    Answer, AttachedDrive, Attachment, BackingPlace, LiveFault, Order, Request, RequestKind, ask,
+    attached,
 };
-use trimbench_core::Bytes;
+use trimbench_core::{Bytes, Errno};
 use trimbench_ssd::{Profile, SsdConfig};
 
 const NEEDS: [Need; 3] = [Root, Loop, Fuse];
@@ -131,6 +132,21 @@ fn btrfs_is_made_filled_trimmed_and_clean() {
 }
 
 #[test]
+fn a_filesystem_is_made_on_one_drive_while_another_is_mounted() {
+    let test = "a_filesystem_is_made_on_one_drive_while_another_is_mounted";
+    let needs = [NEEDS.as_slice(), &[Filesystem("btrfs"), Program("mkfs.btrfs")]].concat();
+    if !requires(test, &needs) {
+        return;
+    }
+    let [one, other] = [(); 2].map(|()| attach(&new(config("generic-nvme-tlc"))));
+    let node = |drive: &AttachedDrive| drive.node().to_str().unwrap().to_owned();
+    run("mkfs.btrfs", &["-q", &node(&one)]);
+    let folder = scratch();
+    let _mounted = Mounted::new(&[&node(&one)], folder.path());
+    run("mkfs.btrfs", &["-q", &node(&other)]);
+}
+
+#[test]
 fn a_queue_of_64_arrives_whole_and_what_fio_wrote_is_there() {
     let needs = [NEEDS.as_slice(), &[Program("fio")]].concat();
     if !requires("a_queue_of_64_arrives_whole_and_what_fio_wrote_is_there", &needs) {
@@ -198,52 +214,22 @@ fn write_durably(path: &Path, bytes: &[u8]) {
     fs::File::open(path).unwrap().sync_all().unwrap();
 }
 
-/// A drive that nbdkit serves. Ended when dropped.
-struct Nbd {
-    child: Child,
-    socket: PathBuf,
-    _folder: TempDir,
+/// A drive that nbdkit serves by the plugin beside the test's own program.
+fn over_nbd(settings: &[&str]) -> NbdServer {
+    let built = std::env::current_exe().unwrap();
+    NbdServer::start(built.with_file_name("libtrimbench_nbdkit.so"), settings)
 }
 
-impl Nbd {
-    fn serve(settings: &[&str]) -> Self {
-        let folder = scratch();
-        let socket = folder.path().join("nbd");
-        // Beside the test's own program.
-        let built = std::env::current_exe().unwrap();
-        let plugin = built.with_file_name("libtrimbench_nbdkit.so");
-        let mut nbdkit = Command::new("nbdkit");
-        nbdkit.args(["--foreground", "--exit-with-parent", "--threads=64", "--unix"]).arg(&socket);
-        let child = nbdkit.arg(plugin).args(settings).spawn().unwrap();
-        let begun = Instant::now();
-        while !socket.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "nbdkit does not serve");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Self { child, socket, _folder: folder }
-    }
-
-    fn fio(&self, arguments: &[&str]) {
-        let mut command = Command::new("fio");
-        let uri = format!("--uri=nbd+unix:///?socket={}", self.socket.display());
-        command.args(["--name=job", "--ioengine=nbd", &uri]).args(arguments);
-        let output = command.current_dir(self.socket.parent().unwrap()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    fn ask(&self, order: &Order) -> Answer {
-        let device = format!("nbd:{}", self.child.id());
-        let drives = attached().unwrap();
-        let own = drives.iter().find(|(_, status)| status.device == Path::new(&device));
-        ask(&own.expect("it is listed").0, order).unwrap()
-    }
+fn run_fio(nbd: &NbdServer, arguments: &[&str]) {
+    let output = nbd.fio().arg("--name=job").args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-impl Drop for Nbd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn ask_drive(nbd: &NbdServer, order: &Order) -> Answer {
+    let device = format!("nbd:{}", nbd.process());
+    let drives = attached().unwrap();
+    let own = drives.iter().find(|(_, status)| status.device == Path::new(&device));
+    ask(&own.expect("it is listed").0, order).unwrap()
 }
 
 #[test]
@@ -252,10 +238,10 @@ fn over_nbd_discards_run_side_by_side_and_what_was_written_is_there() {
     if !requires(test, &[Root, Program("nbdkit"), Program("fio")]) {
         return;
     }
-    let nbd = Nbd::serve(&["plain-nvme-tlc,trim.mode=queued", "capacity=1GiB", "slow-down=20"]);
-    nbd.fio(&["--rw=randwrite", "--bs=4k", "--size=4m", "--verify=crc32c", "--iodepth=16"]);
-    nbd.fio(&["--rw=randtrim", "--bs=64k", "--offset=512m", "--size=16m", "--iodepth=8"]);
-    let statistics = match nbd.ask(&Order::Statistics) {
+    let nbd = over_nbd(&["plain-nvme-tlc,trim.mode=queued", "capacity=1GiB", "slow-down=20"]);
+    run_fio(&nbd, &["--rw=randwrite", "--bs=4k", "--size=4m", "--verify=crc32c", "--iodepth=16"]);
+    run_fio(&nbd, &["--rw=randtrim", "--bs=64k", "--offset=512m", "--size=16m", "--iodepth=8"]);
+    let statistics = match ask_drive(&nbd, &Order::Statistics) {
         Answer::Statistics(statistics) => statistics,
         other => panic!("{other:?}"),
     };
@@ -263,5 +249,176 @@ fn over_nbd_discards_run_side_by_side_and_what_was_written_is_there() {
     let discards = statistics.kinds.iter().find(|it| it.kind == RequestKind::Discard).unwrap();
     assert_eq!((discards.count, discards.bytes), (256, 16 << 20));
     // nbdkit ends it, and nobody else.
-    assert!(matches!(nbd.ask(&Order::Stop), Answer::Refused(reason) if reason.contains("process")));
+    let stop = ask_drive(&nbd, &Order::Stop);
+    assert!(matches!(stop, Answer::Refused(reason) if reason.contains("process")));
+}
+
+/// A drive over NBD, and a client of it.
+fn hostile_server() -> (NbdServer, NbdClient) {
+    let server = over_nbd(&["generic-nvme-tlc", "capacity=1GiB"]);
+    let client = NbdClient::begin(&server).unwrap();
+    (server, client)
+}
+
+#[test]
+fn over_nbd_places_that_are_none_of_the_drive_are_refused() {
+    let test = "over_nbd_places_that_are_none_of_the_drive_are_refused";
+    if !requires(test, &[Root, Program("nbdkit")]) {
+        return;
+    }
+    let (mut server, mut client) = hostile_server();
+    let capacity: u64 = 1 << 30;
+    let last = (capacity - 4_096, 4_096);
+    client.ask(NbdCommand::Write, last, &[7; 4_096]).unwrap().unwrap();
+    for command in
+        [NbdCommand::Read, NbdCommand::Trim, NbdCommand::WriteZeroes, NbdCommand::Unknown(77)]
+    {
+        for place in [
+            (capacity, 512),
+            (capacity - 512, 1_024),
+            (u64::MAX - 511, 512),
+            (u64::MAX, u32::MAX),
+            (4_096, u32::MAX),
+        ] {
+            let answer = client.ask(command, place, &[]).unwrap();
+            assert!(answer.is_err(), "{command:?} {place:?}");
+        }
+    }
+    let beyond = client.ask(NbdCommand::Write, (capacity - 512, 1_024), &[9; 1_024]).unwrap();
+    assert!(beyond.is_err());
+    assert!(client.ask(NbdCommand::Read, last, &[]).unwrap().unwrap() == [7; 4_096]);
+    let memory = fs::read_to_string(format!("/proc/{}/status", server.process())).unwrap();
+    let most = xtask::process::peak_kib(&memory).unwrap();
+    assert!(most < 1 << 20, "4 GiB were asked for, and {most} KiB taken");
+    assert!(server.is_running());
+}
+
+#[test]
+fn over_nbd_who_breaks_off_or_floods_ends_his_own_connection_only() {
+    use std::io::Write as _;
+
+    let test = "over_nbd_who_breaks_off_or_floods_ends_his_own_connection_only";
+    if !requires(test, &[Root, Program("nbdkit")]) {
+        return;
+    }
+    let (mut server, mut client) = hostile_server();
+    client.ask(NbdCommand::Write, (0, 4_096), &[7; 4_096]).unwrap().unwrap();
+    let mut half_option = server.connect().unwrap();
+    greet(&mut half_option).unwrap();
+    half_option.write_all(&option_head(7, 1 << 20)[..9]).unwrap();
+    let mut half_request = NbdClient::begin(&server).unwrap();
+    let head = request_head(NbdCommand::Write, 1, (0, 4_096));
+    half_request.stream().write_all(&head[..13]).unwrap();
+    let mut half_write = NbdClient::begin(&server).unwrap();
+    half_write.send(NbdCommand::Write, (0, 4_096), &[9; 100]).unwrap();
+    let mut flood = server.connect().unwrap();
+    greet(&mut flood).unwrap();
+    let is_thrown_out = (0..100_000_u32).any(|number| {
+        let option = [option_head(1_000 + number, 4_096), vec![0; 4_096]].concat();
+        flood.write_all(&option).is_err()
+    });
+    assert!(is_thrown_out);
+    let mut gone = NbdClient::begin(&server).unwrap();
+    // Of several that are answered at once nbdkit 1.32 ends, whatever its plugin.
+    gone.send(NbdCommand::Read, (0, 1 << 20), &[]).unwrap();
+    drop(gone);
+    // The slow ones are still connected.
+    assert!(client.ask(NbdCommand::Read, (0, 4_096), &[]).unwrap().unwrap() == [7; 4_096]);
+    drop((half_option, half_request, half_write));
+    let mut next = NbdClient::begin(&server).unwrap();
+    assert!(next.ask(NbdCommand::Read, (0, 4_096), &[]).unwrap().unwrap() == [7; 4_096]);
+    assert!(server.is_running());
+}
+
+#[test]
+fn over_nbd_a_second_client_reads_what_the_first_one_wrote() {
+    let test = "over_nbd_a_second_client_reads_what_the_first_one_wrote";
+    if !requires(test, &[Root, Program("nbdkit")]) {
+        return;
+    }
+    let (server, mut first) = hostile_server();
+    let mut second = NbdClient::begin(&server).unwrap();
+    for round in 1..=20 {
+        let place = (u64::from(round) * 4_096, 4_096);
+        first.ask(NbdCommand::Write, place, &[round; 4_096]).unwrap().unwrap();
+        first.ask(NbdCommand::Flush, (0, 0), &[]).unwrap().unwrap();
+        assert!(second.ask(NbdCommand::Read, place, &[]).unwrap().unwrap() == [round; 4_096]);
+        second.ask(NbdCommand::WriteZeroes, place, &[]).unwrap().unwrap();
+        assert!(first.ask(NbdCommand::Read, place, &[]).unwrap().unwrap() == [0; 4_096]);
+    }
+}
+
+#[test]
+fn nobody_but_its_user_reaches_a_drive_and_nothing_looks_into_it() {
+    use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+
+    let test = "nobody_but_its_user_reaches_a_drive_and_nothing_looks_into_it";
+    if !requires(test, &[NEEDS.as_slice(), &[Program("nbdkit")]].concat()) {
+        return;
+    }
+    let (server, _client) = hostile_server();
+    let folder = fs::metadata(trimbench_claim::registry::folder()).unwrap();
+    assert_eq!(folder.permissions().mode() & 0o077, 0, "of control sockets");
+    let open = fs::read_dir(format!("/proc/{}/fd", server.process())).unwrap();
+    let open = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    let sockets: Vec<String> = open.map(|link| link.display().to_string()).collect();
+    for table in ["tcp", "tcp6", "udp", "udp6"] {
+        let Ok(table) = fs::read_to_string(format!("/proc/net/{table}")) else { continue };
+        for inode in table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(9)) {
+            assert!(!sockets.contains(&format!("socket:[{inode}]")), "it is on the network");
+        }
+    }
+    let drive = attach(&new(config("generic-nvme-tlc")));
+    let device = fs::File::options().write(true).open(drive.node()).unwrap();
+    // One partition of Linux, from the first MiB on.
+    let mut table = [0; 512];
+    table[446..462].copy_from_slice(&[0, 0, 2, 0, 0x83, 0, 2, 0, 0, 8, 0, 0, 0, 8, 0, 0]);
+    table[510..].copy_from_slice(&[0x55, 0xaa]);
+    device.write_all_at(&table, 0).unwrap();
+    device.sync_all().unwrap();
+    drop(device);
+    let name = drive.node().file_name().unwrap().to_str().unwrap();
+    let sysfs = Path::new("/sys/block").join(name);
+    assert_eq!(fs::read_to_string(sysfs.join("loop/partscan")).unwrap().trim(), "0");
+    assert!(!sysfs.join(format!("{name}p1")).exists(), "partitions are looked for");
+}
+
+#[test]
+fn a_file_without_room_gives_the_same_error_and_what_was_not_written_is_not_read() {
+    let test = "a_file_without_room_gives_the_same_error_and_what_was_not_written_is_not_read";
+    if !requires(test, &[Root]) {
+        return;
+    }
+    let folder = scratch();
+    let place = folder.path().join("small");
+    let _mounted = Mounted::memory("4m", &place);
+    let ballast = place.join("ballast");
+    fs::write(&ballast, vec![1; 1 << 20]).unwrap();
+    let backing = BackingPlace {
+        path: place.join("drive"),
+        profile: "generic-nvme-tlc".to_owned(),
+        profile_hash: 1,
+    };
+    let attachment =
+        Attachment { backing: Some(backing), ..Attachment::new(config("generic-nvme-tlc")) };
+    let (engine, _timer) = attachment.serve().unwrap();
+    let run = |request: Request<'_>| {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        engine.submit(request, Box::new(move |outcome| drop(sender.send(outcome))));
+        receiver.recv().unwrap()
+    };
+    let length = 65_536;
+    let data = vec![7; 65_536];
+    let full = (0..100).map(|number| number * length).find_map(|offset| {
+        run(Request::Write { offset, data: &data }).err().map(|errno| (offset, errno))
+    });
+    let (offset, errno) = full.expect("there is no room for so much");
+    assert_eq!(errno, Errno(28), "ENOSPC");
+    assert_eq!(run(Request::Read { offset, length }), Err(Errno::EIO));
+    let before = offset - length;
+    assert!(run(Request::Read { offset: before, length }).unwrap() == data);
+    fs::remove_file(&ballast).unwrap();
+    assert_eq!(run(Request::Read { offset, length }), Err(Errno::EIO), "it stays an error");
+    run(Request::Write { offset, data: &data }).unwrap();
+    assert!(run(Request::Read { offset, length }).unwrap() == data);
 }

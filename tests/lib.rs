@@ -24,11 +24,13 @@ use trimbench_results::RunRecord;
 
 pub mod blk_tracer;
 pub mod client_drives;
+pub mod control_group;
 pub mod discards;
 pub mod expectation;
 mod loops;
 pub mod machine;
 pub mod methods;
+pub mod nbd;
 pub mod obstacles;
 pub mod operations;
 pub mod planted;
@@ -49,6 +51,7 @@ pub mod tracepoints;
 pub mod write_log;
 pub mod writer;
 
+use control_group::{ControlGroup, Controller};
 pub use loops::{LoopDevice, LoopFilesystem, Mounted, is_mounted, unmount};
 pub use methods::{methods_in_directories, methods_on_drives, methods_on_files};
 pub use processor_quota::ProcessorQuota;
@@ -77,6 +80,8 @@ pub enum Need {
     RootDevice,
     /// A control group that limits the time of processors can be made.
     ProcessorQuota,
+    /// A control group of this kind can be made.
+    ControlGroup(Controller),
     /// Chromium, and what drives it: [`browser_python`].
     Browser,
 }
@@ -153,6 +158,10 @@ impl Need {
             Self::ProcessorQuota => {
                 let reason = "no control group limits the time of processors";
                 ProcessorQuota::of_percent(100).is_err().then(|| reason.to_owned())
+            }
+            Self::ControlGroup(controller) => {
+                let reason = format!("no control group of the kind {controller:?} can be made");
+                ControlGroup::new(controller).is_err().then_some(reason)
             }
             Self::Browser => Self::Program("chromium").missing().or_else(|| {
                 let reason = "nothing that drives Chromium: run `cargo xtask setup`";

@@ -128,7 +128,7 @@ impl Attachment {
             |what| move |error: io::Error| AttachError::Kernel { what, errno: errno_of(error) };
         let (mut ssd, store) = if let Some(place) = backing {
             let Kept { file, start, drive, map } = backing::open(&place, config, state)?;
-            (drive, Store::new(file, start, may_lose).with_map(map))
+            (drive, Store::new(file, start, may_lose).with_map(map, start + capacity))
         } else {
             let contents = rustix::fs::memfd_create("trimbench-drive", MemfdFlags::CLOEXEC);
             let contents = contents.map_err(|errno| failed(MEMORY)(errno.into()))?;

@@ -56,6 +56,18 @@ pub(crate) fn lose_neighbours(drive: &mut Faulty<Ssd>, before: Bytes, behind: By
     drive.inner_mut().plant_overreach(Overreach { before, behind });
 }
 
+/// Of each of these blocks, whether the drive needs the bytes of its generation: now, or after a
+/// power cut.
+pub(crate) fn may_hold(
+    drive: &mut Faulty<Ssd>,
+    range: LbaRange,
+    generations: &[u32],
+    now: Instant,
+) -> Vec<bool> {
+    let inside = drive.inside(now);
+    drive.inner_mut().may_hold(range, generations, inside)
+}
+
 /// Whether a power cut at `now` or later would leave these blocks as they are.
 pub(crate) fn is_durable(drive: &mut Faulty<Ssd>, range: LbaRange, now: Instant) -> bool {
     let inside = drive.inside(now);

@@ -52,6 +52,14 @@ pub enum Request<'a> {
         /// How much.
         length: u64,
     },
+    /// The same, and the drive may free them: a discard after which they read as zeroes, also
+    /// where the drive frees nothing of them.
+    ZeroFreeing {
+        /// From here on.
+        offset: u64,
+        /// How much.
+        length: u64,
+    },
     /// They are no longer needed.
     Discard {
         /// From here on.
@@ -141,6 +149,11 @@ impl Engine {
     pub fn statistics_since(&self) -> Statistics {
         let counted = self.shared.with(|state, _, _| state.counted());
         self.shared.timing().take().statistics(counted)
+    }
+
+    /// The drive's time since it was attached: what the log's times are.
+    pub fn elapsed(&self) -> Nanos {
+        self.shared.with(|_, now, _| now.since_start())
     }
 
     /// What happened since the last call, if it is logged.

@@ -15,11 +15,11 @@ use fuser::{
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create};
 use rustix::mount::{fsconfig_set_string, fsmount, fsopen};
+use trimbench_claim::random;
 
 use crate::engine::{Engine, Reply, Request};
 
-/// The one file.
-const NAME: &str = "drive";
+/// The number of the one file.
 const FILE: INodeNo = INodeNo(2);
 /// What a loop device takes for the granularity of discards.
 const FS_BLOCK: u32 = 4096;
@@ -57,11 +57,15 @@ pub(crate) fn serve(engine: Engine) -> io::Result<ServedFile> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
     let size = engine.capacity();
+    // mkfs.btrfs takes two loop devices over files of one name for one device.
+    let number = random().map_err(|errno| io::Error::from_raw_os_error(errno.0))?;
+    let name = format!("drive-{number:016x}");
     let mut config = Config::default();
     config.n_threads = Some(THREADS);
-    let session = Session::from_fd(DriveFile { engine, size }, device, SessionACL::Owner, config)?;
+    let drive = DriveFile { engine, size, name: name.clone() };
+    let session = Session::from_fd(drive, device, SessionACL::Owner, config)?;
     let session = session.spawn()?;
-    let file = rustix::fs::openat(&mount, NAME, flags, Mode::empty())?;
+    let file = rustix::fs::openat(&mount, &name, flags, Mode::empty())?;
     Ok(ServedFile { file, session })
 }
 
@@ -69,6 +73,7 @@ pub(crate) fn serve(engine: Engine) -> io::Result<ServedFile> {
 struct DriveFile {
     engine: Engine,
     size: u64,
+    name: String,
 }
 
 impl DriveFile {
@@ -128,7 +133,7 @@ impl Filesystem for DriveFile {
     }
 
     fn lookup(&self, _: &Asked, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        if name == NAME {
+        if name == self.name.as_str() {
             reply.entry(&TTL, &self.attributes(FILE), Generation(0));
         } else {
             reply.error(Errno::ENOENT);
@@ -210,7 +215,7 @@ impl Filesystem for DriveFile {
         let flags = FallocateFlags::from_bits_retain(mode.cast_unsigned());
         let keeps = FallocateFlags::KEEP_SIZE;
         if flags == FallocateFlags::PUNCH_HOLE | keeps {
-            self.submit(Request::Discard { offset, length }, answer(reply));
+            self.submit(Request::ZeroFreeing { offset, length }, answer(reply));
         } else if flags == FallocateFlags::ZERO_RANGE | keeps {
             self.submit(Request::Zero { offset, length }, answer(reply));
         } else {

@@ -44,6 +44,8 @@ pub(crate) struct Store {
     keeps_old: bool,
     /// Which units hold data, where a file keeps that.
     map: Option<UnitMap>,
+    /// How long that file is.
+    kept_length: u64,
 }
 
 /// What a write replaced.
@@ -56,6 +58,15 @@ struct Overwritten {
 }
 
 impl Overwritten {
+    /// The same of some of its blocks, counted from its first.
+    fn part(&self, blocks: Range<usize>) -> Self {
+        Self {
+            first: self.first + blocks.start as u64,
+            generations: self.generations[blocks.clone()].to_vec(),
+            bytes: self.bytes[blocks.start * BLOCK_BYTES..blocks.end * BLOCK_BYTES].to_vec(),
+        }
+    }
+
     fn blocks(&self) -> Range<u64> {
         self.first..self.first + self.generations.len() as u64
     }
@@ -81,12 +92,14 @@ impl Store {
             overwritten_max: OVERWRITTEN_MAX,
             keeps_old,
             map: None,
+            kept_length: 0,
         }
     }
 
-    /// The same with a map that is kept beside the bytes.
-    pub(crate) fn with_map(mut self, map: UnitMap) -> Self {
+    /// The same with a map that is kept beside the bytes, in a file of this length.
+    pub(crate) fn with_map(mut self, map: UnitMap, length: u64) -> Self {
         self.map = Some(map);
+        self.kept_length = length;
         self
     }
 
@@ -115,6 +128,10 @@ impl Store {
     /// Writes `data`, whole blocks from `first` on. Nothing is changed but bytes of these blocks if
     /// it fails.
     pub(crate) fn write(&mut self, first: u64, data: &[u8], generation: u32) -> io::Result<()> {
+        // A write would fill what somebody cut off with zeroes.
+        if self.is_kept() && self.file.metadata()?.len() < self.kept_length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         let blocks = first..first + data.len() as u64 / BLOCK;
         if self.keeps_old {
             let generations: Vec<u32> =
@@ -185,21 +202,38 @@ impl Store {
         Ok(())
     }
 
+    /// Bytes of older versions that are kept.
+    #[cfg(test)]
+    pub(crate) fn overwritten_bytes(&self) -> u64 {
+        self.overwritten_bytes
+    }
+
     /// Whether so much is kept that it should be looked through.
     pub(crate) fn wants_pruning(&self) -> bool {
         self.overwritten_bytes > self.overwritten_max
     }
 
-    /// Forgets the versions of blocks whose present contents are durable.
-    pub(crate) fn prune(&mut self, mut is_durable: impl FnMut(Range<u64>) -> bool) {
-        let mut kept = 0;
-        self.overwritten.retain(|replaced| {
-            let keeps = !is_durable(replaced.blocks());
-            kept += if keeps { replaced.bytes.len() as u64 } else { 0 };
-            keeps
-        });
-        self.overwritten_bytes = kept;
-        self.overwritten_max = OVERWRITTEN_MAX.max(2 * kept);
+    /// Forgets the versions of blocks that are not needed: `may_hold` is told blocks and the
+    /// generation of each.
+    pub(crate) fn prune(&mut self, mut may_hold: impl FnMut(Range<u64>, &[u32]) -> Vec<bool>) {
+        let mut kept = VecDeque::new();
+        for replaced in self.overwritten.drain(..) {
+            let needed = may_hold(replaced.blocks(), &replaced.generations);
+            if needed.iter().all(|needed| *needed) {
+                kept.push_back(replaced);
+                continue;
+            }
+            let mut start = 0;
+            for run in needed.chunk_by(|one, next| one == next) {
+                let part = start..start + run.len();
+                start = part.end;
+                kept.extend(run[0].then(|| replaced.part(part)));
+            }
+        }
+        self.overwritten = kept;
+        let bytes = self.overwritten.iter().map(|replaced| replaced.bytes.len() as u64);
+        self.overwritten_bytes = bytes.sum();
+        self.overwritten_max = OVERWRITTEN_MAX.max(2 * self.overwritten_bytes);
     }
 
     /// Gives back the room of blocks that hold nothing any more.

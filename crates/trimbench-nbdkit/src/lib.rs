@@ -184,7 +184,7 @@ impl Server for Connection {
         let length = count.into();
         let may_free = flags.contains(Flags::MAY_TRIM) && self.0.discards_read_zero;
         self.run(if may_free {
-            Request::Discard { offset, length }
+            Request::ZeroFreeing { offset, length }
         } else {
             Request::Zero { offset, length }
         })

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use trimbench_core::units::index;
+use trimbench_core::units::{index, narrow};
 use trimbench_core::{Content, Data, Lba, LbaRange};
 
 use crate::config::{ContentsConfig, SsdConfig, TrimmedReads};
@@ -119,6 +119,13 @@ impl Contents {
     /// ended.
     pub(crate) fn is_durable(&mut self, lpn: u32, is_on_flash: impl FnOnce(u32) -> bool) -> bool {
         self.journal.is_durable(lpn, is_on_flash)
+    }
+
+    /// Whether the block holds the stamp of this generation, or a power cut may bring it back.
+    pub(crate) fn may_hold(&self, lba: u64, generation: u32) -> bool {
+        let (held, lpn) = (Held::Stamp(generation), narrow(lba / self.unit.blocks()));
+        let block = index(lba % self.unit.blocks());
+        self.get(lba) == held || self.journal.keeps(lpn, block, held)
     }
 
     /// The power is cut: what each unit falls back to if the program of what it holds has not

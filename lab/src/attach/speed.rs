@@ -24,8 +24,9 @@ pub(crate) const ENTRY: Entry = Entry {
     run,
 };
 
+pub(super) const PROFILE: &str = "like-optane-900p";
 /// What takes time of a drive that is overwritten in place.
-const NOTHING: [(&str, &str); 7] = [
+pub(super) const NOTHING: [(&str, &str); 7] = [
     ("nand.read", "0"),
     ("nand.program", "0"),
     ("host.command", "0"),
@@ -41,12 +42,12 @@ const RATE_MIN: f64 = 0.5;
 /// The most that one request at a time may take longer, us.
 const MORE_MAX: f64 = 50.0;
 
-fn middle(values: &[f64]) -> f64 {
+pub(super) fn middle(values: &[f64]) -> f64 {
     median(values).unwrap_or(f64::NAN)
 }
 
 fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
-    let profile = Profile::built_in("like-optane-900p").context("no such profile")?;
+    let profile = Profile::built_in(PROFILE).context("no such profile")?;
     let mut config = profile.with_values("a drive", &NOTHING)?.config;
     config.capacity = CAPACITY;
     let drive = AttachedDrive::attach(filled(config))?;

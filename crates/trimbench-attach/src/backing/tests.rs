@@ -1,5 +1,6 @@
 use std::sync::mpsc::channel;
 
+use trimbench_core::Errno;
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_ssd::Profile;
 
@@ -19,9 +20,9 @@ fn place(path: &Path, profile: &str) -> BackingPlace {
 /// A drive that a file keeps, served.
 fn served(path: &Path, profile: &str, state: InitialState) -> (Engine, Timer) {
     let config = config(profile);
-    let may_lose = drive::may_lose(&config);
+    let (may_lose, capacity) = (drive::may_lose(&config), config.capacity.0);
     let Kept { file, start, drive, map } = open(&place(path, profile), config, state).unwrap();
-    let store = Store::new(file, start, may_lose).with_map(map);
+    let store = Store::new(file, start, may_lose).with_map(map, start + capacity);
     Engine::start(Faulty::new(drive, FaultPlan::default()), store, 1, false).unwrap()
 }
 
@@ -86,6 +87,46 @@ fn a_filled_drive_reads_the_same_before_and_after() {
     let place = place(&path, "generic-nvme-tlc");
     let mut kept = open(&place, config, InitialState::Fresh).unwrap();
     assert!(kept.drive.holds_data(Bytes((1 << 30) - 4_096)), "its file says that it is filled");
+}
+
+#[test]
+fn a_file_that_takes_its_place_meanwhile_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, moved] = ["drive", "moved"].map(|name| folder.path().join(name));
+    let (engine, timer) = served(&path, "generic-nvme-tlc", InitialState::Fresh);
+    write(&engine, 0, 7);
+    std::fs::rename(&path, &moved).unwrap();
+    std::fs::write(&path, "a letter").unwrap();
+    write(&engine, 4_096, 8);
+    run(&engine, Request::Flush).unwrap();
+    drop(timer);
+    drop(engine);
+    assert_eq!(std::fs::read(&path).unwrap(), b"a letter");
+    let (engine, _timer) = served(&moved, "generic-nvme-tlc", InitialState::Fresh);
+    assert!(read(&engine, 0) == [7; 4_096] && read(&engine, 4_096) == [8; 4_096]);
+}
+
+#[test]
+fn a_file_that_is_cut_off_meanwhile_gives_errors_and_no_zeroes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive");
+    let (engine, _timer) = served(&path, "generic-nvme-tlc", InitialState::Fresh);
+    let [first, last] = [0, (1 << 30) - 4_096];
+    write(&engine, first, 7);
+    write(&engine, last, 8);
+    let length = std::fs::metadata(&path).unwrap().len();
+    File::options().write(true).open(&path).unwrap().set_len(2 << 20).unwrap();
+    let beyond = |offset| run(&engine, Request::Read { offset, length: 4_096 });
+    assert_eq!(beyond(last), Err(Errno::EIO));
+    // A write there would fill what is between with zeroes.
+    let data = [9; 4_096];
+    for offset in [first, last] {
+        assert_eq!(run(&engine, Request::Write { offset, data: &data }), Err(Errno::EIO));
+    }
+    assert_eq!(beyond(last), Err(Errno::EIO));
+    // What is longer is still a drive of the same size.
+    File::options().write(true).open(&path).unwrap().set_len(2 * length).unwrap();
+    assert_eq!(beyond(1 << 30), Err(Errno::EINVAL));
 }
 
 #[test]

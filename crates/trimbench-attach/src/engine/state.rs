@@ -10,7 +10,7 @@ use trimbench_core::{
     BlockCommand, Blocks, Bytes, Completion, Content, Data, Drive as _, Errno, Instant, Lba,
     LbaRange, Model as _, Nanos, Tag,
 };
-use trimbench_ssd::{Ssd, TrimmedReads};
+use trimbench_ssd::{Media, Ssd, TrimmedReads};
 
 use super::{Reply, Request, RequestOutcome, Timed};
 use crate::clock::DriveClock;
@@ -221,6 +221,10 @@ impl State {
         let begun = match request {
             Request::Read { .. } => self.read(&blocks),
             Request::Write { data, .. } => self.write(now, &blocks, data),
+            Request::ZeroFreeing { .. } => {
+                self.zero_what_stays(&blocks);
+                Ok(Vec::new())
+            }
             _ => Ok(Vec::new()),
         };
         // A read that fails takes its time; a write whose bytes have no room is not begun.
@@ -250,7 +254,7 @@ impl State {
         let mut first = blocks.start;
         loop {
             let end = blocks.end.min(first.saturating_add(piece));
-            let range = LbaRange::new(Lba(first), Blocks(end - first));
+            let range = range_of(&(first..end));
             let command = match (kind, range) {
                 (RequestKind::Flush, _) | (_, None) => BlockCommand::Flush,
                 (RequestKind::Read, Some(range)) => BlockCommand::Read(range),
@@ -274,13 +278,47 @@ impl State {
         }
     }
 
+    /// What a discard of these blocks does not free reads as zeroes from now on: parts of granules,
+    /// and all where nothing is ever freed. Not if discarded blocks are to read as something else.
+    fn zero_what_stays(&mut self, blocks: &Range<u64>) {
+        let config = self.drive.inner().config();
+        if config.contents.reads != TrimmedReads::Zeroes {
+            return;
+        }
+        let frees = config.media == Media::Flash && config.trim.mode.frees();
+        let size = config.discard_granularity().0 / BLOCK;
+        let offset = config.trim.alignment.0 / BLOCK;
+        if !frees {
+            return self.zero(blocks.clone());
+        }
+        for piece in pieces(blocks, self.discard_max / BLOCK) {
+            let [head, tail] = parts_of_granules(&piece, size, offset);
+            self.zero(head);
+            self.zero(tail);
+        }
+    }
+
+    /// These blocks read as zeroes from now on. What does already takes no memory.
+    fn zero(&mut self, blocks: Range<u64>) {
+        for piece in pieces(&blocks, RECLAIM_BLOCKS) {
+            let is_zero = |content: &Content| *content == Content::Zeroes;
+            if !self.contents(piece.clone()).iter().all(is_zero)
+                && let Some(range) = range_of(&piece)
+            {
+                self.drive.inner_mut().hold_zeroes(range);
+            }
+        }
+    }
+
     /// The blocks that a request is about.
     fn blocks_of(&self, request: Request<'_>) -> Result<(RequestKind, Range<u64>), Errno> {
         let (kind, offset, length) = match request {
             Request::Read { offset, length } => (RequestKind::Read, offset, length),
             Request::Write { offset, data } => (RequestKind::Write, offset, data.len() as u64),
             Request::Zero { offset, length } => (RequestKind::Zero, offset, length),
-            Request::Discard { offset, length } => (RequestKind::Discard, offset, length),
+            Request::Discard { offset, length } | Request::ZeroFreeing { offset, length } => {
+                (RequestKind::Discard, offset, length)
+            }
             Request::Flush => return Ok((RequestKind::Flush, 0..0)),
         };
         let end =
@@ -333,6 +371,10 @@ impl State {
         due: &mut Vec<Due>,
     ) {
         self.note(at, LogEvent::Completed { tag, failed: failure.is_some() });
+        // Whoever waits for it was told, or is told, that the drive has ended.
+        if self.stopped {
+            return;
+        }
         let number = self.commands.remove(tag);
         let request = self.requests.get(number);
         request.commands -= 1;
@@ -392,12 +434,18 @@ impl State {
         self.keep().map(|()| Vec::new()).map_err(errno_of)
     }
 
+    /// Bytes of old versions that are kept.
+    #[cfg(test)]
+    pub(super) fn kept_bytes(&self) -> u64 {
+        self.store.overwritten_bytes()
+    }
+
     /// Forgets old versions that nothing brings back.
-    fn prune(&mut self, now: Instant) {
+    pub(super) fn prune(&mut self, now: Instant) {
         let Self { store, drive, .. } = self;
-        store.prune(|blocks| {
-            let range = LbaRange::new(Lba(blocks.start), Blocks(blocks.end - blocks.start));
-            range.is_none_or(|range| drive::is_durable(drive, range, now))
+        store.prune(|blocks, generations| {
+            let range = range_of(&blocks).expect("a write has blocks");
+            drive::may_hold(drive, range, generations, now)
         });
     }
 
@@ -429,7 +477,7 @@ impl State {
             if !is_empty(&held[0]) {
                 continue;
             }
-            let range = LbaRange::new(Lba(part.start), Blocks(part.end - part.start));
+            let range = range_of(&part);
             let stays = |now| range.is_none_or(|it| drive::is_durable(&mut self.drive, it, now));
             if now.is_none_or(stays) {
                 // What is not given back is only room.
@@ -507,13 +555,33 @@ impl State {
 /// What the model says that these blocks hold.
 fn contents_of(drive: &mut Faulty<Ssd>, blocks: Range<u64>) -> Vec<Content> {
     let mut contents = Vec::new();
-    if let Some(range) = LbaRange::new(Lba(blocks.start), Blocks(blocks.end - blocks.start)) {
+    if let Some(range) = range_of(&blocks) {
         drive
             .inner_mut()
             .examine(range, &mut contents)
             .expect("within the drive, which keeps them");
     }
     contents
+}
+
+/// These blocks as a range; `None` if there are none.
+fn range_of(blocks: &Range<u64>) -> Option<LbaRange> {
+    LbaRange::new(Lba(blocks.start), Blocks(blocks.end - blocks.start))
+}
+
+/// The same blocks in pieces of at most so many.
+fn pieces(blocks: &Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+    let end = blocks.end;
+    let step = usize::try_from(most).unwrap_or(usize::MAX);
+    (blocks.start..end).step_by(step).map(move |first| first..end.min(first.saturating_add(most)))
+}
+
+/// What of these blocks lies before their first whole granule, and behind the last one. Granules of
+/// `size` blocks begin `offset` blocks from the start of the drive, which holds none before.
+fn parts_of_granules(blocks: &Range<u64>, size: u64, offset: u64) -> [Range<u64>; 2] {
+    let up = blocks.start.saturating_sub(offset).div_ceil(size) * size + offset;
+    let down = blocks.end.saturating_sub(offset) / size * size + offset;
+    if up < down { [blocks.start..up, down..blocks.end] } else { [blocks.clone(), 0..0] }
 }
 
 fn bytes_of(blocks: &Range<u64>) -> Range<u64> {

@@ -11,7 +11,7 @@ use trimbench_core::Bytes;
 use trimbench_core::fault::FaultPlan;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
-use trimbench_ssd::{Profile, SsdConfig, TrimmedReads};
+use trimbench_ssd::{Profile, SsdConfig, TrimMode, TrimmedReads};
 
 use super::*;
 use crate::drive::{self, InitialState};
@@ -38,7 +38,10 @@ fn started(profile: &str) -> Tested {
 }
 
 fn started_slowed(profile: &str, slow_down: u32) -> Tested {
-    let config = config(profile);
+    started_of(config(profile), slow_down)
+}
+
+fn started_of(config: SsdConfig, slow_down: u32) -> Tested {
     let file = tempfile::tempfile().unwrap();
     file.set_len(config.capacity.0).unwrap();
     let store = Store::new(file, 0, drive::may_lose(&config));
@@ -206,6 +209,107 @@ fn what_is_no_whole_block_of_the_drive_is_refused_and_reaches_nothing() {
     assert!(tested.engine.take_log().is_empty());
 }
 
+/// Drives that free parts of what a discard names, or nothing.
+fn stubborn() -> [SsdConfig; 5] {
+    let own = config("generic-nvme-tlc");
+    let trim = |mode, granularity| trimbench_ssd::TrimConfig { mode, granularity, ..own.trim };
+    let of = |trim| SsdConfig { trim, ..own.clone() };
+    [
+        own.clone(),
+        config("generic-nvme-qlc-large"),
+        config("like-optane-900p"),
+        of(trim(TrimMode::Ignored, Bytes::kib(4))),
+        of(trim(own.trim.mode, Bytes::kib(64))),
+    ]
+}
+
+#[test]
+fn zeroing_that_may_free_blocks_leaves_zeroes_there_and_its_neighbours_as_they_were() {
+    for config in stubborn() {
+        let shown = format!("{:?} {}", config.trim.mode, config.discard_granularity());
+        let tested = started_of(config, 1);
+        let mut held = vec![1; index(SPAN * 512)];
+        tested.run(Request::Write { offset: 0, data: &held }).unwrap();
+        let mut rng = Rng::new(4);
+        for round in 2..60_u8 {
+            let first = rng.below(SPAN - 1);
+            let blocks = 1 + rng.below(SPAN - first);
+            let (offset, length) = (first * 512, blocks * 512);
+            let place = index(offset)..index(offset + length);
+            if round % 2 == 0 {
+                tested.run(Request::ZeroFreeing { offset, length }).unwrap();
+                held[place].fill(0);
+            } else {
+                let data = vec![round; index(length)];
+                tested.run(Request::Write { offset, data: &data }).unwrap();
+                held[place].fill(round);
+            }
+            assert!(tested.read(0, SPAN) == held, "{shown}: {round}");
+        }
+        // What was never written since the drive was filled holds something, too.
+        let beyond = SPAN + 3;
+        tested.run(Request::ZeroFreeing { offset: beyond * 512, length: 512 }).unwrap();
+        assert!(tested.read(beyond, 1) == [0; 512], "{shown}");
+        assert!(tested.read(beyond - 1, 1) != [0; 512] && tested.read(beyond + 1, 1) != [0; 512]);
+        assert!(tested.replayed() > 50, "{shown}");
+    }
+}
+
+#[test]
+fn a_discard_frees_whole_granules_within_it_and_touches_nothing_else() {
+    for config in stubborn() {
+        let frees = config.trim.mode.frees();
+        let granule = config.discard_granularity().0 / 512;
+        let tested = started_of(config, 1);
+        let mut held = vec![1; index(SPAN * 512)];
+        tested.run(Request::Write { offset: 0, data: &held }).unwrap();
+        for (first, end) in [(1, 2), (7, 9), (granule - 1, 3 * granule + 1), (300, 301)] {
+            let (offset, length) = (first * 512, (end - first) * 512);
+            tested.run(Request::Discard { offset, length }).unwrap();
+            let (up, down) = (first.next_multiple_of(granule), end / granule * granule);
+            if frees && up < down {
+                held[index(up * 512)..index(down * 512)].fill(0);
+            }
+            assert!(tested.read(0, SPAN) == held, "{granule}: {first}..{end}");
+        }
+    }
+}
+
+#[test]
+fn zeroing_that_may_free_blocks_outlasts_a_power_cut_once_a_flush_covers_it() {
+    for config in stubborn() {
+        let tested = started_of(config, 1);
+        tested.run(Request::Write { offset: 0, data: &vec![1; 65_536] }).unwrap();
+        tested.flush();
+        tested.run(Request::ZeroFreeing { offset: 512, length: 40_960 }).unwrap();
+        tested.flush();
+        tested.cut();
+        let read = tested.read(0, 128);
+        assert!(read[..512] == [1; 512] && read[512..41_472].iter().all(|byte| *byte == 0));
+        assert!(read[41_472..].iter().all(|byte| *byte == 1));
+    }
+}
+
+#[test]
+fn what_is_discarded_and_written_again_without_a_flush_takes_no_more_and_more_memory() {
+    const MIB: u64 = 1 << 20;
+    let tested = started("generic-nvme-tlc");
+    tested.run(Request::Write { offset: 0, data: &vec![1; index(MIB)] }).unwrap();
+    tested.flush();
+    for round in 0..200_u8 {
+        tested.run(Request::Discard { offset: 0, length: MIB }).unwrap();
+        tested.run(Request::Write { offset: 0, data: &vec![round; index(MIB)] }).unwrap();
+    }
+    let kept = tested.engine.shared.state().kept_bytes();
+    assert!(kept <= 66 * MIB, "{kept}");
+    tested.engine.shared.with(|state, now, _| state.prune(now));
+    let kept = tested.engine.shared.state().kept_bytes();
+    assert!(kept <= 2 * MIB, "{kept}");
+    tested.cut();
+    let read = tested.read(0, MIB / 512);
+    assert!(read.chunks(4_096).all(|unit| [0, 1, 198, 199].contains(&unit[0])));
+}
+
 #[test]
 fn the_power_goes_under_load_and_what_a_flush_covered_is_there() {
     for profile in ["generic-sata-tlc", "generic-nvme-tlc"] {
@@ -302,6 +406,23 @@ fn a_drive_that_ends_answers_what_is_under_way() {
     let (sender, receiver) = channel();
     engine.submit(Request::Flush, Box::new(move |outcome| drop(sender.send(outcome))));
     assert_eq!(receiver.recv().unwrap(), Err(Errno(5)));
+}
+
+#[test]
+fn a_drive_that_has_ended_still_says_what_it_counted() {
+    let tested = started("generic-sata-tlc");
+    let write = Request::Write { offset: 0, data: &[1; 4_096] };
+    tested.run(write).unwrap();
+    tested.engine.plant(&LiveFault::Stall { after: 0, span: 200_000_000 }).unwrap();
+    let begun = tested.begin(write);
+    let Tested { engine, timer, .. } = tested;
+    drop(timer);
+    assert_eq!(begun.recv().unwrap(), Err(Errno(5)));
+    // By now the model has an end for it, and nobody waits.
+    std::thread::sleep(Duration::from_millis(300));
+    let statistics = engine.statistics();
+    assert_eq!((statistics.kinds[0].count, statistics.under_way), (1, 0));
+    engine.plant(&LiveFault::PowerCut).unwrap();
 }
 
 #[test]

@@ -58,15 +58,18 @@ fn what_the_model_goes_back_to_is_brought_back() {
 }
 
 #[test]
-fn what_is_durable_is_forgotten_and_a_drive_that_loses_nothing_keeps_nothing() {
+fn what_is_not_needed_is_forgotten_and_a_drive_that_loses_nothing_keeps_nothing() {
     let mut lossy = store(true);
     for generation in 1..=4 {
         lossy.write(u64::from(generation % 2) * 8, &block(1).repeat(8), generation).unwrap();
     }
     assert_eq!(lossy.overwritten.len(), 2, "the first writes replaced nothing");
-    lossy.prune(|blocks| blocks.start == 0);
-    assert_eq!((lossy.overwritten.len(), lossy.overwritten_bytes), (1, 4_096));
-    lossy.overwritten_max = 4_000;
+    // Two blocks of each, of which one lies at the end.
+    lossy.prune(|blocks, _| blocks.map(|block| [1, 7, 9, 10].contains(&block)).collect());
+    let left: Vec<_> = lossy.overwritten.iter().map(Overwritten::blocks).collect();
+    assert_eq!((left, lossy.overwritten_bytes), (vec![9..11, 1..2, 7..8], 2_048));
+    assert_eq!(lossy.overwritten[2].version(7, 2), Some(&*block(1)));
+    lossy.overwritten_max = 2_000;
     assert!(lossy.wants_pruning());
     let mut safe = store(false);
     safe.write(0, &block(1), 1).unwrap();

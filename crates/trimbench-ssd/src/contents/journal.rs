@@ -129,6 +129,12 @@ impl Journal {
         }
     }
 
+    /// Whether a power cut may take this block of the unit back to this.
+    pub(super) fn keeps(&self, lpn: u32, block: usize, held: Held) -> bool {
+        let versions = self.entries.get(&lpn);
+        versions.is_some_and(|versions| versions.iter().any(|version| version.held[block] == held))
+    }
+
     /// The power is cut: what each unit falls back to if the program of what it holds has not
     /// ended, by ascending unit. The journal is empty, and no flush is under way.
     pub(super) fn take(&mut self) -> impl Iterator<Item = (u32, Version)> + use<> {

@@ -88,6 +88,22 @@ impl Ssd {
             .all(|lpn| contents.is_durable(lpn, |lpn| flash.locate(lpn, now).is_some()))
     }
 
+    /// Of each logical block of a range, whether it holds the stamp of its generation, or a power
+    /// cut from `now` on may take it back to that. No other stamp is needed any more. All `false`
+    /// where [`Self::is_durable`] is always `true`.
+    ///
+    /// # Panics
+    /// If the drive was told of a later instant.
+    pub fn may_hold(&mut self, range: LbaRange, generations: &[u32], now: Instant) -> Vec<bool> {
+        // What has become durable no longer keeps older contents.
+        self.is_durable(range, now);
+        let (Some(contents), Some(_)) = (&self.contents, &self.flash) else {
+            return vec![false; generations.len()];
+        };
+        let blocks = (range.start().0..range.end().0).zip(generations);
+        blocks.map(|(lba, generation)| contents.may_hold(lba, *generation)).collect()
+    }
+
     /// Takes back what is not durable; the units whose TRIM is undone.
     fn revert_volatile(&mut self) -> Vec<u32> {
         let mut undone = Vec::new();

@@ -42,6 +42,15 @@ impl Ssd {
         }
     }
 
+    /// These blocks read as zeroes from now on, as if zeroes had been written before: nothing else
+    /// changes, and no time passes. For a command that frees what it can and must leave zeroes.
+    pub fn hold_zeroes(&mut self, range: LbaRange) {
+        self.keep_contents();
+        if let Some(contents) = &mut self.contents {
+            contents.write(range, Data::Compressible(0));
+        }
+    }
+
     /// Plants a fault, or heals it: discarded blocks read in this way, whatever was promised.
     pub fn read_discarded(&mut self, reads: TrimmedReads) {
         self.config.contents.reads = reads;

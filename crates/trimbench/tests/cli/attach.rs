@@ -151,7 +151,8 @@ fn a_drive_is_attached_asked_and_detached() {
     let stopped = served.ask(&["--stop"]);
     assert_eq!(code(&stopped), Some(0), "{}", stderr(&stopped));
     assert_eq!(served.ended().0, Some(0));
-    assert!(!served.is_there());
+    // Whoever looks for devices may have it open for a moment.
+    until("the device goes with its last user", || !served.is_there());
     let other = tests::LoopDevice::new(16);
     let again = attach(&["--stop", other.node()]);
     assert_eq!(code(&again), Some(2), "{}", stderr(&again));
@@ -315,6 +316,31 @@ fn a_file_keeps_what_a_drive_held_and_only_its_own_drive_gets_it() {
         assert_eq!(code(&refused), Some(3), "{path}: {}", stderr(&refused));
     }
     assert!(head(&file) == before, "nothing of it was changed");
+}
+
+#[test]
+fn a_killed_server_lets_go_of_its_file_which_has_what_was_synced() {
+    if !requires("attach::a_killed_server_lets_go_of_its_file_which_has_what_was_synced", &NEEDS) {
+        return;
+    }
+    let folder = tests::scratch();
+    let backing = folder.path().join("drive");
+    let arguments =
+        ["generic-sata-tlc", "--capacity", "1GiB", "--backing", backing.to_str().unwrap()];
+    let mut served = Served::begin(&arguments);
+    served.make_ext4();
+    let (mounted, place) = served.mount();
+    let file = |place: &TempDir| place.path().join("file");
+    fs::write(file(&place), vec![5; 1 << 20]).unwrap();
+    fs::File::open(file(&place)).unwrap().sync_all().unwrap();
+    served.signal("-KILL");
+    served.ended();
+    drop(mounted);
+    until("the device goes with its last user", || !served.is_there());
+    let served = Served::begin(&arguments);
+    let (mounted, place) = served.mount();
+    assert!(fs::read(file(&place)).unwrap() == vec![5; 1 << 20]);
+    drop(mounted);
 }
 
 #[test]

@@ -1,0 +1,50 @@
+//! Reading and writing past the page cache.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// What direct I/O of any file asks of memory.
+const ALIGNMENT: usize = 4_096;
+
+/// A file or device that is read and written past the page cache.
+#[derive(Debug)]
+pub(super) struct DirectFile {
+    file: File,
+}
+
+impl DirectFile {
+    /// Opens what is there, or makes a file.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut options = File::options();
+        options.read(true).write(true).create(!path.exists());
+        let flags = OFlags::DIRECT.bits().cast_signed();
+        Ok(Self { file: options.custom_flags(flags).open(path)? })
+    }
+
+    /// The file itself.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Reads so many bytes.
+    pub(super) fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut memory = vec![0; length + ALIGNMENT];
+        let start = memory.as_ptr().align_offset(ALIGNMENT);
+        self.file.read_exact_at(&mut memory[start..start + length], offset)?;
+        memory.copy_within(start..start + length, 0);
+        memory.truncate(length);
+        Ok(memory)
+    }
+
+    /// Writes all of it.
+    pub(super) fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut memory = vec![0; data.len() + ALIGNMENT];
+        let start = memory.as_ptr().align_offset(ALIGNMENT);
+        memory[start..start + data.len()].copy_from_slice(data);
+        self.file.write_all_at(&memory[start..start + data.len()], offset)
+    }
+}
