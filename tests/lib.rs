@@ -24,8 +24,10 @@ use trimbench_results::RunRecord;
 
 pub mod blk_tracer;
 pub mod client_drives;
+mod control_group;
 pub mod discards;
 pub mod expectation;
+pub mod fuse_image;
 mod loops;
 pub mod machine;
 pub mod methods;
@@ -35,7 +37,6 @@ pub mod planted;
 pub mod policies;
 pub mod pools;
 pub mod postmark;
-mod processor_quota;
 pub mod program;
 pub mod report_page;
 pub mod s0;
@@ -49,9 +50,9 @@ pub mod tracepoints;
 pub mod write_log;
 pub mod writer;
 
+pub use control_group::ControlGroup;
 pub use loops::{LoopDevice, LoopFilesystem, Mounted, is_mounted, unmount};
 pub use methods::{methods_in_directories, methods_on_drives, methods_on_files};
-pub use processor_quota::ProcessorQuota;
 use xtask::process;
 
 /// Something that not every machine has.
@@ -77,6 +78,8 @@ pub enum Need {
     RootDevice,
     /// A control group that limits the time of processors can be made.
     ProcessorQuota,
+    /// A control group that limits memory can be made.
+    MemoryLimit,
     /// Chromium, and what drives it: [`browser_python`].
     Browser,
 }
@@ -152,7 +155,11 @@ impl Need {
             }
             Self::ProcessorQuota => {
                 let reason = "no control group limits the time of processors";
-                ProcessorQuota::of_percent(100).is_err().then(|| reason.to_owned())
+                ControlGroup::of_processor(100).is_err().then(|| reason.to_owned())
+            }
+            Self::MemoryLimit => {
+                let reason = "no control group limits memory";
+                ControlGroup::of_memory(64).is_err().then(|| reason.to_owned())
             }
             Self::Browser => Self::Program("chromium").missing().or_else(|| {
                 let reason = "nothing that drives Chromium: run `cargo xtask setup`";

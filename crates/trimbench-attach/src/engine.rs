@@ -15,6 +15,7 @@ use trimbench_core::{Errno, Instant, Nanos};
 use trimbench_linux::monotonic_time;
 use trimbench_ssd::Ssd;
 
+use crate::delayed::DelayedDrive;
 use crate::faults::LiveFault;
 use crate::log::LogEntry;
 use crate::statistics::{PAUSE, RequestKind, Statistics, Timing};
@@ -97,6 +98,7 @@ impl Engine {
         slow_down: u32,
         logs: bool,
     ) -> std::io::Result<(Self, Timer)> {
+        let drive = DelayedDrive::new(drive);
         let state = State::new(drive, store, (monotonic_time(), slow_down), logs);
         let shared = Arc::new(Shared {
             timing: Mutex::new(Timing::new(slow_down)),
@@ -191,9 +193,16 @@ impl Shared {
         trimbench_linux::exact_timers();
         trimbench_linux::run_first();
         let mut due = Vec::new();
+        // When this thread was to go on at the latest.
+        let mut expected = monotonic_time();
         let mut state = self.state();
         while !state.has_stopped() {
             let machine = monotonic_time();
+            let late = machine.saturating_sub(expected);
+            if late >= PAUSE {
+                self.timing().paused(late);
+            }
+            expected = machine;
             state.advance(machine, &mut due);
             if !due.is_empty() {
                 drop(state);
@@ -201,20 +210,12 @@ impl Shared {
                 state = self.state();
                 continue;
             }
-            let wake = state.sleep();
-            state = match wake {
-                None => self.earlier.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(wake) => {
-                    let span = Duration::from_nanos(wake.saturating_sub(machine).0);
-                    let woken = self.earlier.wait_timeout(state, span);
-                    let (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
-                    let late = monotonic_time().saturating_sub(wake);
-                    if late >= PAUSE {
-                        self.timing().paused(late);
-                    }
-                    state
-                }
-            };
+            // Also while nothing is under way a pause of this process must be noticed: a request
+            // that came meanwhile was taken late.
+            expected = state.sleep().min(machine + PAUSE);
+            let span = Duration::from_nanos(expected.saturating_sub(machine).0);
+            let woken = self.earlier.wait_timeout(state, span);
+            (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
         }
         state.fail_all(&mut due);
         drop(state);

@@ -11,6 +11,7 @@
 mod backing;
 mod clock;
 mod control;
+mod delayed;
 mod device;
 mod drive;
 mod engine;
@@ -27,5 +28,6 @@ pub use device::{AttachError, AttachedDrive, Attachment};
 pub use drive::InitialState;
 pub use engine::{Engine, Reply, Request, RequestOutcome, Timer};
 pub use faults::LiveFault;
+pub use fuse::{BlockServer, ServedFile};
 pub use log::{LogEntry, LogEvent, LoggedCommand, ReplayError};
 pub use statistics::{KindStatistics, RequestKind, Statistics};

@@ -4,17 +4,17 @@ use std::fmt;
 use std::ops::Range;
 
 use trimbench_claim::errno_of;
-use trimbench_core::fault::Faulty;
 use trimbench_core::slab::Slab;
 use trimbench_core::{
     BlockCommand, Blocks, Bytes, Completion, Content, Data, Drive as _, Errno, Instant, Lba,
-    LbaRange, Model as _, Nanos, Tag,
+    LbaRange, Nanos, Tag,
 };
-use trimbench_ssd::{Ssd, TrimmedReads};
+use trimbench_ssd::TrimmedReads;
 
 use super::{Reply, Request, RequestOutcome, Timed};
 use crate::clock::DriveClock;
-use crate::drive::{self, BLOCK};
+use crate::delayed::{DelayedDrive, Delays};
+use crate::drive::BLOCK;
 use crate::faults::{LiveFault, Planted};
 use crate::log::{LogEntry, LogEvent, LoggedCommand};
 use crate::statistics::{Counted, RequestKind};
@@ -48,7 +48,7 @@ struct UnderWay {
 
 /// The model, its clock, the bytes, and what is under way.
 pub(crate) struct State {
-    drive: Faulty<Ssd>,
+    drive: DelayedDrive,
     capacity: u64,
     discard_max: u64,
     clock: DriveClock,
@@ -88,12 +88,12 @@ impl fmt::Debug for Due {
 
 impl State {
     pub(super) fn new(
-        drive: Faulty<Ssd>,
+        drive: DelayedDrive,
         store: Store,
         (machine, slow_down): (Nanos, u32),
         logs: bool,
     ) -> Self {
-        let config = drive.inner().config();
+        let config = drive.ssd().config();
         Self {
             capacity: config.capacity.0,
             discard_max: (config.trim.command_max.0 / BLOCK * BLOCK).max(BLOCK),
@@ -127,7 +127,8 @@ impl State {
 
     /// Does everything that is due up to and including `now`.
     pub(super) fn advance_to(&mut self, now: Instant, due: &mut Vec<Due>) {
-        while self.drive.next_event() <= now {
+        // Whatever was under way at the end has been answered.
+        while !self.stopped && self.drive.next_event() <= now {
             let next = self.drive.next_event();
             let mut completions = std::mem::take(&mut self.completions);
             self.drive.advance(next, &mut completions);
@@ -139,12 +140,12 @@ impl State {
         }
     }
 
-    /// Until when the timer may sleep, as the machine's clock shows it; `None` for as long as
-    /// nothing is submitted.
-    pub(super) fn sleep(&mut self) -> Option<Nanos> {
+    /// Until when the timer may sleep, as the machine's clock shows it, unless something is
+    /// submitted.
+    pub(super) fn sleep(&mut self) -> Nanos {
         let next = self.drive.next_event();
         self.timer_wakes = Some(next);
-        (next != Instant::NEVER).then(|| self.clock.machine_time(next))
+        self.clock.machine_time(next)
     }
 
     /// Whether the timer sleeps for too long.
@@ -177,7 +178,7 @@ impl State {
 
     /// What was counted, with what the drive counts now.
     pub(super) fn counted(&mut self) -> Counted {
-        let (counters, wear) = (self.drive.inner().counters(), self.drive.wear());
+        let (counters, wear) = (self.drive.ssd().counters(), self.drive.ssd_mut().wear());
         Counted {
             power_is_off: self.planted.power_is_off,
             under_way: self.requests.count(),
@@ -286,7 +287,7 @@ impl State {
     }
 
     fn read(&mut self, blocks: &Range<u64>) -> RequestOutcome {
-        if !self.planted.can_read(&bytes_of(blocks)) {
+        if !self.planted.read(&bytes_of(blocks)) {
             return Err(Errno::EIO);
         }
         let contents = self.contents(blocks.clone());
@@ -366,7 +367,7 @@ impl State {
     /// Keeps which units hold data, where a file does.
     fn keep(&mut self) -> std::io::Result<()> {
         let Self { store, drive, .. } = self;
-        store.keep(|offset| drive.inner_mut().holds_data(Bytes(offset)))
+        store.keep(|offset| drive.ssd_mut().holds_data(Bytes(offset)))
     }
 
     /// These blocks hold nothing any more.
@@ -393,7 +394,7 @@ impl State {
         let Self { store, drive, .. } = self;
         store.prune(|blocks| {
             let range = LbaRange::new(Lba(blocks.start), Blocks(blocks.end - blocks.start));
-            range.is_none_or(|range| drive::is_durable(drive, range, now))
+            range.is_none_or(|range| drive.is_durable(range, now))
         });
     }
 
@@ -426,7 +427,7 @@ impl State {
                 continue;
             }
             let range = LbaRange::new(Lba(part.start), Blocks(part.end - part.start));
-            let stays = |now| range.is_none_or(|it| drive::is_durable(&mut self.drive, it, now));
+            let stays = |now| range.is_none_or(|it| self.drive.is_durable(it, now));
             if now.is_none_or(stays) {
                 // What is not given back is only room.
                 let _ = self.store.punch(part);
@@ -449,26 +450,42 @@ impl State {
             LiveFault::PowerOn => self.planted.power_is_off = false,
             LiveFault::LyingFlush(lies) => self.planted.flushes_lie = *lies,
             LiveFault::IgnoredDiscards(ignored) => self.planted.discards_are_ignored = *ignored,
-            LiveFault::Unreadable(ranges) => self.planted.make_unreadable(ranges.clone()),
+            LiveFault::Unreadable { ranges, good_reads } => {
+                self.planted.make_unreadable(ranges.clone(), *good_reads);
+            }
             LiveFault::Stall { after, span } => {
                 let machine = trimbench_linux::monotonic_time();
                 let from = machine.saturating_add(Nanos(*after));
                 self.clock.stall(machine, from, Nanos(*span));
+                // It sleeps as the clock was before.
+                self.timer_wakes = self.timer_wakes.map(|_| Instant::NEVER);
+            }
+            LiveFault::Slow(delay) => {
+                self.delay(now, Delays { commands: Nanos(*delay), ..self.drive.delays() });
+            }
+            LiveFault::SlowDiscards(delay) => {
+                self.delay(now, Delays { discards: Nanos(*delay), ..self.drive.delays() });
             }
             LiveFault::NeighbourLost { before, behind } => {
                 if !before.is_multiple_of(UNIT) || !behind.is_multiple_of(UNIT) {
                     return Err(format!("what is lost beside a discard is a multiple of {UNIT} B"));
                 }
-                drive::lose_neighbours(&mut self.drive, Bytes(*before), Bytes(*behind));
+                self.drive.lose_neighbours(Bytes(*before), Bytes(*behind));
                 let (before, behind) = (*before, *behind);
                 self.note(now, LogEvent::NeighbourLost { before, behind });
             }
             LiveFault::OldDataAfterDiscard(old) => {
                 let reads = if *old { TrimmedReads::OldData } else { TrimmedReads::Zeroes };
-                self.drive.inner_mut().read_discarded(reads);
+                self.drive.ssd_mut().read_discarded(reads);
             }
         }
         Ok(())
+    }
+
+    fn delay(&mut self, now: Instant, delays: Delays) {
+        self.drive.delay(now, delays);
+        let Delays { commands, discards } = delays;
+        self.note(now, LogEvent::Slowed { commands: commands.0, discards: discards.0 });
     }
 
     fn cut_power(&mut self, now: Instant, due: &mut Vec<Due>) -> Result<(), String> {
@@ -478,7 +495,7 @@ impl State {
         self.planted.power_is_off = true;
         self.note(now, LogEvent::PowerCut);
         let mut lost = Vec::new();
-        drive::cut_power(&mut self.drive, now, |tag| lost.push(tag));
+        self.drive.cut_power(now, |tag| lost.push(tag));
         for tag in lost {
             self.completed(tag, now, Some(Errno::EIO), due);
         }
@@ -501,13 +518,10 @@ impl State {
 }
 
 /// What the model says that these blocks hold.
-fn contents_of(drive: &mut Faulty<Ssd>, blocks: Range<u64>) -> Vec<Content> {
+fn contents_of(drive: &mut DelayedDrive, blocks: Range<u64>) -> Vec<Content> {
     let mut contents = Vec::new();
     if let Some(range) = LbaRange::new(Lba(blocks.start), Blocks(blocks.end - blocks.start)) {
-        drive
-            .inner_mut()
-            .examine(range, &mut contents)
-            .expect("within the drive, which keeps them");
+        drive.ssd_mut().examine(range, &mut contents).expect("within the drive, which keeps them");
     }
     contents
 }
