@@ -337,6 +337,8 @@ fn delays_hold_side_by_side_until_they_are_taken_back_and_are_replayed() {
 fn a_process_that_did_not_run_is_noticed_while_nothing_is_under_way() {
     let tested = started("generic-nvme-tlc");
     let pause = || tested.engine.statistics().longest_pause_ns;
+    // By now its thread sleeps until it has something to do.
+    std::thread::sleep(Duration::from_millis(300));
     let held = tested.engine.shared.state();
     std::thread::sleep(Duration::from_millis(500));
     drop(held);
