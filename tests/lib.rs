@@ -24,9 +24,10 @@ use trimbench_results::RunRecord;
 
 pub mod blk_tracer;
 pub mod client_drives;
-pub mod control_group;
+mod control_group;
 pub mod discards;
 pub mod expectation;
+pub mod fuse_image;
 mod loops;
 pub mod machine;
 pub mod methods;
@@ -37,7 +38,6 @@ pub mod planted;
 pub mod policies;
 pub mod pools;
 pub mod postmark;
-mod processor_quota;
 pub mod program;
 pub mod report_page;
 pub mod s0;
@@ -51,10 +51,9 @@ pub mod tracepoints;
 pub mod write_log;
 pub mod writer;
 
-use control_group::{ControlGroup, Controller};
+pub use control_group::ControlGroup;
 pub use loops::{LoopDevice, LoopFilesystem, Mounted, is_mounted, unmount};
 pub use methods::{methods_in_directories, methods_on_drives, methods_on_files};
-pub use processor_quota::ProcessorQuota;
 use xtask::process;
 
 /// Something that not every machine has.
@@ -80,8 +79,10 @@ pub enum Need {
     RootDevice,
     /// A control group that limits the time of processors can be made.
     ProcessorQuota,
-    /// A control group of this kind can be made.
-    ControlGroup(Controller),
+    /// A control group for requests of block devices can be made.
+    RequestGroup,
+    /// A control group that limits memory can be made.
+    MemoryLimit,
     /// Chromium, and what drives it: [`browser_python`].
     Browser,
 }
@@ -157,11 +158,15 @@ impl Need {
             }
             Self::ProcessorQuota => {
                 let reason = "no control group limits the time of processors";
-                ProcessorQuota::of_percent(100).is_err().then(|| reason.to_owned())
+                ControlGroup::of_processor(100).is_err().then(|| reason.to_owned())
             }
-            Self::ControlGroup(controller) => {
-                let reason = format!("no control group of the kind {controller:?} can be made");
-                ControlGroup::new(controller).is_err().then_some(reason)
+            Self::MemoryLimit => {
+                let reason = "no control group limits memory";
+                ControlGroup::of_memory(64).is_err().then(|| reason.to_owned())
+            }
+            Self::RequestGroup => {
+                let reason = "no control group for requests of block devices";
+                ControlGroup::of_requests().is_err().then(|| reason.to_owned())
             }
             Self::Browser => Self::Program("chromium").missing().or_else(|| {
                 let reason = "nothing that drives Chromium: run `cargo xtask setup`";

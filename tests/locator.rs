@@ -74,7 +74,7 @@ fn a_frozen_filesystem_is_found_to_be_above() {
 fn exhausted_tags_are_found_to_be_the_device() {
     let test = "exhausted_tags_are_found_to_be_the_device";
     let Some(seen) = located(test, Planted::ExhaustedTags) else { return };
-    // The reader waits for a tag most of its time, and only then in the device.
+    // The reader waits for a tag, and only then in the device.
     let reader: Vec<_> =
         seen.waits.iter().copied().filter(|wait| wait.kind == OperationKind::Read).collect();
     let located = attribute_stalls(&reader, &seen.requests, Planted::ExhaustedTags.threshold());

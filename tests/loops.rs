@@ -62,20 +62,10 @@ impl LoopFilesystem {
     /// # Panics
     /// If that fails: [`requires`](crate::requires) said that it works.
     pub fn on(image: &Path, filesystem: &str, options: &str) -> Self {
-        Self::attached(image).with(filesystem, &[], options)
-    }
-
-    /// Makes a filesystem on the device that is attached, and mounts it.
-    fn with(self, filesystem: &str, make: &[&str], options: &str) -> Self {
-        let program = format!("mkfs.{filesystem}");
-        let quick: &[&str] = match filesystem {
-            // No lazy initialisation: it would write during the test.
-            "ext4" => &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
-            _ => &["-q", "-f"],
-        };
-        run(&program, &[quick, make, &[&self.device]].concat());
-        self.mount(options);
-        self
+        let new = Self::attached(image);
+        make_filesystem(&new.device, filesystem, &[]);
+        new.mount(options);
+        new
     }
 
     /// Mounts the filesystem that an image holds.
@@ -86,18 +76,6 @@ impl LoopFilesystem {
         let new = Self::attached(image);
         new.mount(options);
         new
-    }
-
-    /// The same with further arguments of mkfs, on a loop device whose queue nobody has shortened.
-    ///
-    /// # Panics
-    /// If that fails.
-    pub fn untouched(image: &Path, filesystem: &str, make: &[&str], options: &str) -> Self {
-        let node = untouched();
-        let image_name = image.to_str().expect("temporary names are ASCII");
-        run("losetup", &[&node, image_name]);
-        let mount_point = tempfile::tempdir_in("/var/tmp").expect("/var/tmp is writable");
-        Self { device: node, mount_point, folder: None }.with(filesystem, make, options)
     }
 
     fn attached(image: &Path) -> Self {
@@ -148,6 +126,16 @@ impl Drop for LoopFilesystem {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Makes a filesystem of this type on a device, with further arguments of mkfs.
+pub(crate) fn make_filesystem(device: &str, filesystem: &str, make: &[&str]) {
+    let quick: &[&str] = match filesystem {
+        // No lazy initialisation: it would write during the test.
+        "ext4" => &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+        _ => &["-q", "-f"],
+    };
+    run(&format!("mkfs.{filesystem}"), &[quick, make, &[device]].concat());
 }
 
 /// A free loop device of a number that nothing else takes: `losetup --find` takes the lowest. Once
@@ -234,7 +222,7 @@ impl LoopDevice {
     }
 }
 
-fn queue_of(node: &str, attribute: &str) -> PathBuf {
+pub(crate) fn queue_of(node: &str, attribute: &str) -> PathBuf {
     let name = node.trim_start_matches("/dev/");
     Path::new("/sys/block").join(name).join("queue").join(attribute)
 }

@@ -68,7 +68,7 @@ impl Planted {
     }
 
     /// Waits longer than this are of the stall. With exhausted tags it lies between 0.6 s, the time
-    /// of a request in a device that holds four, and 1.05 s, that of seven callers in turn.
+    /// of a request in the device, and 1.05 s, that of seven callers who share four tags.
     pub const fn threshold(self) -> Nanos {
         match self {
             Self::FrozenDevice | Self::FrozenFilesystem => Nanos::from_millis(500),
@@ -157,7 +157,7 @@ impl Planted {
             }
             Self::ExhaustedTags => {
                 std::fs::write(disk.queue("nr_requests"), "4").expect("root may set it");
-                disk.delay(Duration::from_millis(150));
+                disk.delay(Duration::from_millis(600));
                 pass(target, Nanos::from_secs(6));
                 disk.delay(Duration::ZERO);
             }

@@ -7,8 +7,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use tests::Need::{Filesystem, Fuse, Loop, Program, RamDisk, Root};
+use tests::fuse_image::FuseImage;
 use tests::obstacles::{ATTEMPTS, Attempt, Scene};
-use tests::slow_disk::{SlowDisk, SlowImage};
+use tests::slow_disk::SlowDisk;
 use tests::{requires, run};
 use trimbench_claim::{Claim, ClaimError, Consent, Inspection};
 
@@ -253,7 +254,7 @@ fn a_read_that_is_interrupted_is_repeated() {
     if !requires("a_read_that_is_interrupted_is_repeated", &[Root, Fuse]) {
         return;
     }
-    let image = SlowImage::new(8);
+    let image = FuseImage::new(8);
     image.interrupt();
     let inspection = Inspection::of(image.path()).unwrap();
     assert!(!inspection.to_string().contains("carries"), "{inspection}");

@@ -19,7 +19,7 @@ use trimbench_core::{Interrupt, Nanos};
 use trimbench_doctor::watch::{WatchOptions, WatchReason, WatchReport, WatchVerdict, watch};
 
 use crate::Need::{self, Fuse, Loop, Program, Root, Tracing};
-use crate::slow_disk::SlowDisk;
+use crate::slow_disk::{SlowDevice, SlowDisk};
 
 /// What the machine must have.
 pub const STALLED_NEEDS: [Need; 6] =
@@ -38,7 +38,7 @@ const BURST: usize = 4;
 /// What is planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallPlant {
-    /// Each discard takes 20 ms longer; files are deleted at random times.
+    /// Each discard stops the disk for 20 ms; files are deleted at random times.
     SlowDiscards,
     /// Each request takes 20 ms longer, and there are no discards.
     SlowDisk,
@@ -92,7 +92,9 @@ impl StallPlant {
     /// If the machine cannot do it: [`crate::requires`] said that it can.
     pub fn watched(self, seed: u64, span: Nanos, counters_only: bool) -> WatchReport {
         let options = if self == Self::SlowDiscards { "discard" } else { "nodiscard" };
-        let disk = SlowDisk::new("ext4", 256, options);
+        let stop = if self == Self::SlowDiscards { 20 } else { 0 };
+        let device = SlowDevice::stopped_by_discards(256, Duration::from_millis(stop));
+        let disk = SlowDisk::on(device, "ext4", &[], options);
         let loads = [false, true, true].into_iter().enumerate();
         let loads: Vec<FileLoad> =
             loads.map(|(number, writes)| FileLoad::new(disk.path(), number, writes)).collect();
@@ -144,7 +146,6 @@ impl StallPlant {
         };
         match self {
             Self::SlowDiscards => {
-                disk.delay_discards(Duration::from_millis(20));
                 for burst in victims.chunks(BURST) {
                     if !rest(300) {
                         break;

@@ -10,10 +10,11 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use trimbench_attach::Request;
 use trimbench_core::rng::Rng;
 
 use crate::LoopFilesystem;
-use crate::slow_disk::SlowImage;
+use crate::fuse_image::FuseImage;
 
 #[cfg(test)]
 mod tests;
@@ -82,16 +83,16 @@ impl WriteLog {
         }
     }
 
-    pub(crate) fn write(&self, offset: u64, data: &[u8]) {
-        self.entries().push(Entry::Write { offset, data: data.to_vec() });
-    }
-
-    pub(crate) fn zero(&self, offset: u64, length: u64) {
-        self.entries().push(Entry::Zero { offset, length });
-    }
-
-    pub(crate) fn flush(&self) {
-        self.entries().push(Entry::Flush);
+    /// Notes what the disk was asked.
+    pub(crate) fn note(&self, request: Request<'_>) {
+        self.entries().push(match request {
+            Request::Read { .. } => return,
+            Request::Write { offset, data } => Entry::Write { offset, data: data.to_vec() },
+            Request::Zero { offset, length }
+            | Request::Discard { offset, length }
+            | Request::ZeroFreeing { offset, length } => Entry::Zero { offset, length },
+            Request::Flush => Entry::Flush,
+        });
     }
 
     fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
@@ -116,7 +117,7 @@ pub enum Unflushed {
 pub struct LoggedDisk {
     // The order is that of dropping.
     filesystem: LoopFilesystem,
-    _image: SlowImage,
+    _image: FuseImage,
     log: Arc<WriteLog>,
 }
 
@@ -138,7 +139,7 @@ impl LoggedDisk {
     /// If that fails: [`crate::requires`] said that it works.
     pub fn new(filesystem: &str) -> Self {
         let log = Arc::new(WriteLog::default());
-        let image = SlowImage::logged(MEBIBYTES, Some(Arc::clone(&log)));
+        let image = FuseImage::logged(MEBIBYTES, Some(Arc::clone(&log)));
         let filesystem = LoopFilesystem::on(image.path(), filesystem, "defaults");
         Self { filesystem, _image: image, log }
     }

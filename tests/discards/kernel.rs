@@ -34,7 +34,7 @@ const QUIET: Duration = Duration::from_millis(1_500);
 pub(super) fn by_kernel(case: &DiscardCase) -> Result<SeenRequests> {
     let mebibytes = case.capacity.0 >> 20;
     let Some(kind) = case.kind() else {
-        let device = SlowDevice::untouched(mebibytes);
+        let device = SlowDevice::new(mebibytes);
         set_queue(|it| device.queue(it), case.throttled, case.discard_max);
         std::thread::sleep(SETTLE);
         device.delay_discards(DISCARD);
@@ -44,7 +44,7 @@ pub(super) fn by_kernel(case: &DiscardCase) -> Result<SeenRequests> {
         let [discards, _] = SeenRequests::of_trace(&trace)?;
         return Ok(discards);
     };
-    let mut disk = made(case, kind, mebibytes);
+    let disk = made(case, kind, mebibytes);
     set_queue(|it| disk.queue(it), case.throttled, case.discard_max);
     let top = disk.path().to_owned();
     let path = |file: u32| top.join(file.to_string());
@@ -83,7 +83,6 @@ pub(super) fn by_kernel(case: &DiscardCase) -> Result<SeenRequests> {
     disk.delay_discards(Duration::ZERO);
     set_queue(|it| disk.queue(it), true, None);
     drop(trace);
-    disk.close();
     Ok(discards)
 }
 
@@ -95,7 +94,7 @@ pub(super) fn by_kernel(case: &DiscardCase) -> Result<SeenRequests> {
 pub(super) fn fsync_by_kernel(case: &FsyncCase) -> Result<(Nanos, [SeenRequests; 2])> {
     let mount = case.issuer.map_or("nodiscard", |issuer| discarding(case.kind, Some(issuer)));
     let mebibytes = case.capacity().0 >> 20;
-    let mut disk = SlowDisk::untouched(case.kind.id(), mebibytes, &[], mount);
+    let disk = SlowDisk::on(SlowDevice::new(mebibytes), case.kind.id(), &[], mount);
     set_queue(|it| disk.queue(it), case.throttled, None);
     let top = disk.path().to_owned();
     let path = |file: u32| top.join(file.to_string());
@@ -120,7 +119,6 @@ pub(super) fn fsync_by_kernel(case: &FsyncCase) -> Result<(Nanos, [SeenRequests;
     disk.delay(Duration::ZERO);
     set_queue(|it| disk.queue(it), true, None);
     drop(trace);
-    disk.close();
     Ok((Nanos(u64::try_from(took.as_nanos()).expect("less than centuries")), seen))
 }
 
@@ -131,10 +129,10 @@ fn made(case: &DiscardCase, kind: FsKind, mebibytes: u64) -> SlowDisk {
         (DiscardAction::Trim, _) => (&[], "nodiscard"),
         _ => (&[], discarding(kind, Some(case.issuer))),
     };
-    let disk = SlowDisk::untouched(kind.id(), mebibytes, make, mount);
+    let disk = SlowDisk::on(SlowDevice::new(mebibytes), kind.id(), make, mount);
     if kind == FsKind::Ext4 {
         // It allocates in those groups only that it has looked at.
-        let groups = format!("/proc/fs/ext4/{}/mb_groups", disk.device_name());
+        let groups = format!("/proc/fs/ext4/{}/mb_groups", disk.name());
         fs::read(groups).expect("ext4 shows its groups");
     }
     disk

@@ -1,6 +1,6 @@
 //! What the models do.
 
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 
 use trimbench_block::{BlockLayer, QueueConfig, QueueEvent};
 use trimbench_core::settings::Named as _;
@@ -26,19 +26,19 @@ const SETTLE: Nanos = Nanos::from_secs(4);
 /// How a program stores a file.
 const STREAM: Stream = Stream { piece: 1 << 20, buffered: false, payload: Payload::Random };
 
-/// A loop device: one request after the other, each in a stated time; keeps when discards came and
-/// ended.
+/// A loop device whose one thread does discards and flushes one after the other, and hands the rest
+/// on, each in a stated time; keeps when discards came and ended.
 #[derive(Debug)]
-pub(super) struct SerialDevice {
+pub(super) struct LoopWorker {
     capabilities: Capabilities,
-    under_way: VecDeque<(Tag, Instant)>,
+    under_way: BTreeSet<(Instant, u32)>,
     free_at: Instant,
     discard: Nanos,
     other: Nanos,
     seen: Vec<(u64, u64, u64)>,
 }
 
-impl SerialDevice {
+impl LoopWorker {
     fn new(capacity: Bytes, discard_max: Option<Bytes>) -> Self {
         let capabilities = Capabilities {
             clock: Clock::Virtual,
@@ -51,7 +51,7 @@ impl SerialDevice {
         };
         Self {
             capabilities,
-            under_way: VecDeque::new(),
+            under_way: BTreeSet::new(),
             free_at: Instant::START,
             discard: Nanos::ZERO,
             // A write to a file in memory, through FUSE.
@@ -70,17 +70,20 @@ impl SerialDevice {
     }
 
     fn take(&mut self, now: Instant, tag: Tag, kind: OperationKind, sectors: u64) {
-        let span = if kind == OperationKind::Discard { self.discard } else { self.other };
-        self.free_at = self.free_at.max(now) + span;
-        self.under_way.push_back((tag, self.free_at));
-        if kind == OperationKind::Discard {
-            let times = (now.since_start().0, self.free_at.since_start().0);
+        let is_discard = kind == OperationKind::Discard;
+        let begins = self.free_at.max(now);
+        let ends = begins + if is_discard { self.discard } else { self.other };
+        let holds_thread = is_discard || kind == OperationKind::Flush;
+        self.free_at = if holds_thread { ends } else { begins };
+        self.under_way.insert((ends, tag.0));
+        if is_discard {
+            let times = (now.since_start().0, ends.since_start().0);
             self.seen.push((times.0, times.1, sectors * SECTOR));
         }
     }
 }
 
-impl Storage for SerialDevice {
+impl Storage for LoopWorker {
     type Command = BlockCommand;
 
     fn statistics(&self) -> DeviceStatistics {
@@ -92,7 +95,7 @@ impl Storage for SerialDevice {
     }
 }
 
-impl Model for SerialDevice {
+impl Model for LoopWorker {
     fn submit(&mut self, now: Instant, tag: Tag, command: BlockCommand) -> Result<(), Rejected> {
         let sectors = match command {
             BlockCommand::Flush => Blocks(0),
@@ -116,15 +119,15 @@ impl Model for SerialDevice {
     }
 
     fn next_event(&self) -> Instant {
-        self.under_way.front().map_or(Instant::NEVER, |(_, at)| *at)
+        self.under_way.first().map_or(Instant::NEVER, |(at, _)| *at)
     }
 
     fn advance(&mut self, now: Instant, out: &mut Vec<Completion>) {
-        while let Some(&(tag, at)) = self.under_way.front()
+        while let Some(&(at, tag)) = self.under_way.first()
             && at <= now
         {
-            self.under_way.pop_front();
-            out.push(Completion { tag, at, status: Status::Done });
+            self.under_way.pop_first();
+            out.push(Completion { tag: Tag(tag), at, status: Status::Done });
         }
     }
 }
@@ -134,7 +137,7 @@ impl Model for SerialDevice {
 /// # Panics
 /// If it does not fit.
 pub(super) fn by_model(case: &DiscardCase, discard: Nanos) -> SeenRequests {
-    let device = SerialDevice::new(case.capacity, case.discard_max);
+    let device = LoopWorker::new(case.capacity, case.discard_max);
     let Some(kind) = case.kind() else {
         return discard_whole(device, case, discard);
     };
@@ -187,7 +190,7 @@ pub(super) fn by_model(case: &DiscardCase, discard: Nanos) -> SeenRequests {
 /// # Panics
 /// If it does not fit.
 pub(super) fn fsync_by_model(case: &FsyncCase, discard: Nanos, other: Nanos) -> Nanos {
-    let device = SerialDevice::new(case.capacity(), None);
+    let device = LoopWorker::new(case.capacity(), None);
     let config =
         FsConfig { discard: case.issuer, queue: queue(case.throttled), ..FsConfig::of(case.kind) };
     let mut target = Virtual::new(FileSystem::make(config, device).expect("it fits"));
@@ -210,7 +213,7 @@ pub(super) fn fsync_by_model(case: &FsyncCase, discard: Nanos, other: Nanos) -> 
     target.now() - begin
 }
 
-type Modelled = Virtual<FileSystem<SerialDevice>>;
+type Modelled = Virtual<FileSystem<LoopWorker>>;
 
 fn queue(throttled: bool) -> QueueConfig {
     let own = QueueConfig::default();
@@ -219,7 +222,7 @@ fn queue(throttled: bool) -> QueueConfig {
 }
 
 /// As blkdiscard does it: the whole device at once.
-fn discard_whole(mut device: SerialDevice, case: &DiscardCase, discard: Nanos) -> SeenRequests {
+fn discard_whole(mut device: LoopWorker, case: &DiscardCase, discard: Nanos) -> SeenRequests {
     device.begin(discard);
     let mut layer = BlockLayer::new(device, &queue(case.throttled)).expect("a block device");
     let whole = LbaRange::from_bytes(Bytes(0), case.capacity, BlockSize::SECTOR);

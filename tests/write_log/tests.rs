@@ -15,14 +15,18 @@ fn units(log: &WriteLog, cut: usize, keeps: impl FnMut() -> bool) -> Vec<u8> {
         .collect()
 }
 
+fn write(log: &WriteLog, offset: u64, data: &[u8]) {
+    log.note(Request::Write { offset, data });
+}
+
 #[test]
 fn what_was_flushed_is_there_and_of_the_rest_any_part() {
     let log = WriteLog::default();
-    log.write(0, &[1; 2 * UNIT]);
-    log.flush();
+    write(&log, 0, &[1; 2 * UNIT]);
+    log.note(Request::Flush);
     log.mark(7);
-    log.write(UNIT as u64, &[2; 3 * UNIT]);
-    log.zero(0, UNIT as u64);
+    write(&log, UNIT as u64, &[2; 3 * UNIT]);
+    log.note(Request::Discard { offset: 0, length: UNIT as u64 });
     assert_eq!(units(&log, log.len(), || false), [1, 1, 0, 0]);
     assert_eq!(units(&log, log.len(), || true), [0, 2, 2, 2]);
     let mut turn = false;
@@ -39,9 +43,9 @@ fn what_was_flushed_is_there_and_of_the_rest_any_part() {
 #[test]
 fn a_flush_makes_older_writes_and_discards_safe() {
     let log = WriteLog::default();
-    log.write(0, &[1; UNIT]);
-    log.zero(0, UNIT as u64);
-    log.write(UNIT as u64, &[3; UNIT]);
-    log.flush();
+    write(&log, 0, &[1; UNIT]);
+    log.note(Request::Discard { offset: 0, length: UNIT as u64 });
+    write(&log, UNIT as u64, &[3; UNIT]);
+    log.note(Request::Flush);
     assert_eq!(units(&log, log.len(), || false), [0, 3, 0, 0]);
 }

@@ -20,10 +20,10 @@ impl Alarm {
         Ok(Self(timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?))
     }
 
-    /// Has it go off, only, when the clock shows `at`, or has shown it; `None`: never.
-    pub(crate) fn set(&self, at: Option<Nanos>) {
-        // Zero means never.
-        let at = at.map_or(Nanos::ZERO, |at| at.max(Nanos(1)));
+    /// Has it go off when the clock shows `at`, or has shown it, and then only.
+    pub(crate) fn set(&self, at: Nanos) {
+        // Zero would mean never.
+        let at = at.max(Nanos(1));
         let seconds = i64::try_from(at.0 / 1_000_000_000).expect("a u64 of nanoseconds");
         let value = Timespec { tv_sec: seconds, tv_nsec: (at.0 % 1_000_000_000) as i64 };
         let once = Itimerspec { it_interval: Timespec::default(), it_value: value };

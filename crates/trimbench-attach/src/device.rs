@@ -10,16 +10,18 @@ use rustix::fs::MemfdFlags;
 use rustix::mm::MlockAllFlags;
 use trimbench_claim::sysfs::BlockDevice;
 use trimbench_claim::{LoopIo, attach_loop_device, errno_of, users_of};
-use trimbench_core::Errno;
 use trimbench_core::fault::{FaultPlan, Faulty};
 use trimbench_core::settings::Named as _;
+use trimbench_core::{Bytes, Errno};
+use trimbench_linux::available_memory;
 use trimbench_ssd::{DriveConfigError, Overreach, SsdConfig, TrimmedReads};
 
 use crate::backing::{self, BackingFileError, BackingPlace, Kept};
 use crate::control::DriveStatus;
+use crate::delayed::DelayedDrive;
 use crate::drive::{self, InitialState};
 use crate::engine::{Engine, Timer};
-use crate::fuse;
+use crate::fuse::ServedFile;
 use crate::log::{self, LogEntry, ReplayError};
 use crate::store::Store;
 
@@ -114,7 +116,7 @@ impl Attachment {
     pub fn replay(&self, log: &[LogEntry]) -> Result<usize, ReplayError> {
         let mut ssd = drive::made(self.config.clone(), self.state)?;
         ssd.plant_overreach(self.overreach);
-        log::replay(&mut Faulty::new(ssd, self.faults), log)
+        log::replay(&mut DelayedDrive::new(Faulty::new(ssd, self.faults)), log)
     }
 
     /// Makes the drive and serves it to whoever has the engine, until the timer is dropped.
@@ -137,7 +139,7 @@ impl Attachment {
             (drive::made(config, state)?, Store::new(contents, 0, may_lose))
         };
         ssd.plant_overreach(overreach);
-        protect();
+        protect(capacity);
         let started = Engine::start(Faulty::new(ssd, faults), store, slow_down, logs);
         started.map_err(failed("no thread can be started"))
     }
@@ -145,6 +147,9 @@ impl Attachment {
 
 /// Requests that a loop device has under way at once, unless somebody has changed it.
 const QUEUE: u64 = 128;
+/// The tables of a drive take at most this part of its capacity: measured was a fortieth of what
+/// was written.
+const TABLES: u64 = 16;
 const FUSE: &str = "no file can be served by FUSE";
 const LOOP: &str = "no loop device is to be had";
 const MEMORY: &str = "there is no memory for the contents";
@@ -175,11 +180,12 @@ impl AttachedDrive {
         let (engine, timer) = attachment.serve()?;
         let failed =
             |what| move |error: io::Error| AttachError::Kernel { what, errno: errno_of(error) };
-        let served = fuse::serve(engine.clone()).map_err(failed(FUSE))?;
-        let attached = attach_loop_device(&served.file, LoopIo::Direct);
+        let served = ServedFile::of(engine.clone()).map_err(failed(FUSE))?;
+        let file = served.open().map_err(failed(FUSE))?;
+        let attached = attach_loop_device(&file, LoopIo::Direct);
         let (device, node) = attached.map_err(|errno| AttachError::Kernel { what: LOOP, errno })?;
         widen_queue(&node);
-        let session = Some(served.session);
+        let session = Some(served.into_session());
         Ok(Self { engine, node, device: Some(device), timer: Some(timer), session })
     }
 
@@ -238,9 +244,33 @@ fn widen_queue(node: &Path) {
 }
 
 /// What serves a block device must not wait for memory that only this device can give back.
-fn protect() {
+fn protect(capacity: u64) {
     // Both are refused to who has no right to them, and matter only where memory is short.
     let _ = rustix::process::configure_io_flusher_behavior(true);
-    let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
-    let _ = rustix::mm::mlockall(flags);
+    if may_lock(capacity, available_memory()) {
+        let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+        let _ = rustix::mm::mlockall(flags);
+    }
+}
+
+/// Whether all memory that this process maps may be locked, beside so much that is available.
+///
+/// That is the program and its tables, which grow with what is written, and never the contents,
+/// which are mapped nowhere. What is locked cannot be swapped out: it must leave as much to others
+/// as it takes, or a large drive takes the machine's memory away for good. Without the lock such a
+/// drive becomes slow where memory is short.
+fn may_lock(capacity: u64, available: Option<Bytes>) -> bool {
+    available.is_some_and(|Bytes(available)| capacity / TABLES <= available / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tables_that_leave_others_as_much_memory_are_locked() {
+        let available = Some(Bytes::gib(8));
+        assert!(may_lock(Bytes::gib(64).0, available) && !may_lock(Bytes::gib(65).0, available));
+        assert!(!may_lock(Bytes::gib(1).0, None));
+    }
 }

@@ -1,9 +1,8 @@
-//! What the engine asks of the model beside commands.
+//! How a drive begins.
 
-use trimbench_core::fault::Faulty;
 use trimbench_core::rng::Rng;
-use trimbench_core::{Bytes, Instant, LbaRange, Tag, named_enum};
-use trimbench_ssd::{DriveConfigError, Media, Overreach, Ssd, SsdConfig};
+use trimbench_core::{Bytes, named_enum};
+use trimbench_ssd::{DriveConfigError, Media, Ssd, SsdConfig};
 
 /// Bytes of a logical block.
 pub(crate) const BLOCK: u64 = 512;
@@ -42,34 +41,4 @@ pub(crate) fn made(config: SsdConfig, state: InitialState) -> Result<Ssd, DriveC
 /// Whether a power cut takes anything from such a drive that it has acknowledged.
 pub(crate) fn may_lose(config: &SsdConfig) -> bool {
     config.media == Media::Flash && !config.power_loss_protection
-}
-
-/// The power goes at `now`, to which the drive was advanced, and comes back: `lost` is told each
-/// command that ends with it.
-pub(crate) fn cut_power(drive: &mut Faulty<Ssd>, now: Instant, lost: impl FnMut(Tag)) {
-    let inside = drive.inside(now);
-    drive.inner_mut().cut_power(inside).into_iter().for_each(lost);
-}
-
-/// From now on each discard frees these bytes as well.
-pub(crate) fn lose_neighbours(drive: &mut Faulty<Ssd>, before: Bytes, behind: Bytes) {
-    drive.inner_mut().plant_overreach(Overreach { before, behind });
-}
-
-/// Of each of these blocks, whether the drive needs the bytes of its generation: now, or after a
-/// power cut.
-pub(crate) fn may_hold(
-    drive: &mut Faulty<Ssd>,
-    range: LbaRange,
-    generations: &[u32],
-    now: Instant,
-) -> Vec<bool> {
-    let inside = drive.inside(now);
-    drive.inner_mut().may_hold(range, generations, inside)
-}
-
-/// Whether a power cut at `now` or later would leave these blocks as they are.
-pub(crate) fn is_durable(drive: &mut Faulty<Ssd>, range: LbaRange, now: Instant) -> bool {
-    let inside = drive.inside(now);
-    drive.inner_mut().is_durable(range, inside)
 }

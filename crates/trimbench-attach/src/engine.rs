@@ -15,6 +15,7 @@ use trimbench_linux::monotonic_time;
 use trimbench_ssd::Ssd;
 
 use crate::alarm::Alarm;
+use crate::delayed::DelayedDrive;
 use crate::faults::LiveFault;
 use crate::log::LogEntry;
 use crate::statistics::{PAUSE, RequestKind, Statistics, Timings};
@@ -107,6 +108,7 @@ impl Engine {
         slow_down: u32,
         logs: bool,
     ) -> std::io::Result<(Self, Timer)> {
+        let drive = DelayedDrive::new(drive);
         let state = State::new(drive, store, (monotonic_time(), slow_down), logs);
         let shared = Arc::new(Shared {
             timing: Mutex::new(Timings::new(slow_down)),
@@ -187,7 +189,7 @@ impl Shared {
         // What takes next to no time has ended by now, and need not wait for the timer.
         state.advance(monotonic_time(), &mut due);
         if let Some(earlier) = state.earlier_alarm() {
-            self.alarm.set(Some(earlier));
+            self.alarm.set(earlier);
         }
         drop(state);
         self.send(&mut due);
@@ -212,23 +214,30 @@ impl Shared {
         trimbench_linux::exact_timers();
         trimbench_linux::run_first(TIMER_PRIORITY);
         let mut due = Vec::new();
+        // When this thread was to go on at the latest.
+        let mut expected = monotonic_time();
         let mut state = self.state();
         while !state.has_stopped() {
-            state.advance(monotonic_time(), &mut due);
+            let machine = monotonic_time();
+            let late = machine.saturating_sub(expected);
+            if late >= PAUSE {
+                self.timing().now.paused(late);
+            }
+            expected = machine;
+            state.advance(machine, &mut due);
             if !due.is_empty() {
                 drop(state);
                 self.send(&mut due);
                 state = self.state();
                 continue;
             }
-            self.alarm.set(state.next_alarm());
+            // Also while nothing is under way a pause of this process must be noticed: a request
+            // that came meanwhile was taken late.
+            expected = state.next_alarm(machine + PAUSE);
+            self.alarm.set(expected);
             drop(state);
             self.alarm.wait();
             state = self.state();
-            let late = state.alarm().map(|due| monotonic_time().saturating_sub(due));
-            if let Some(late) = late.filter(|late| *late >= PAUSE) {
-                self.timing().now.paused(late);
-            }
         }
         state.fail_all(&mut due);
         drop(state);
@@ -239,7 +248,7 @@ impl Shared {
 impl Drop for Timer {
     fn drop(&mut self) {
         self.shared.state().stop();
-        self.shared.alarm.set(Some(Nanos::ZERO));
+        self.shared.alarm.set(Nanos::ZERO);
         if let Some(thread) = self.thread.take() {
             // Its panic was reported by its own thread.
             let _ = thread.join();

@@ -1,9 +1,10 @@
-//! The transport by FUSE: a filesystem with one file, which is the drive. It is mounted nowhere, so
-//! nobody else can open it, and it goes with the last user of the file.
+//! The transport by FUSE: a filesystem with one file, which is the drive. That of an attached drive
+//! is mounted nowhere, so nobody else can open it, and it goes with the last user of the file.
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
@@ -12,15 +13,16 @@ use fuser::{
     ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request as Asked, Session,
     SessionACL, WriteFlags,
 };
-use rustix::fs::{FallocateFlags, Mode, OFlags};
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create};
-use rustix::mount::{fsconfig_set_string, fsmount, fsopen};
+use rustix::fs::{CWD, FallocateFlags, Mode, OFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags};
+use rustix::mount::{fsconfig_create, fsconfig_set_string, fsmount, fsopen, move_mount};
 use trimbench_claim::random;
 
 use crate::engine::{Engine, Reply, Request};
 
 /// The number of the one file.
 const FILE: INodeNo = INodeNo(2);
+const OPENING: OFlags = OFlags::RDWR.union(OFlags::CLOEXEC);
 /// What a loop device takes for the granularity of discards.
 const FS_BLOCK: u32 = 4096;
 /// How long the kernel may believe what it was told of the file: it never changes.
@@ -36,54 +38,94 @@ const THREADS: usize = 2;
 /// place, every reply was late. Below the timer.
 const PRIORITY: i32 = 1;
 
-/// A file that is the drive, and what serves it.
-#[derive(Debug)]
-pub(crate) struct ServedFile {
-    /// The file. Once it and every copy of it are closed, the session ends.
-    pub(crate) file: OwnedFd,
-    pub(crate) session: BackgroundSession,
+/// What a file by FUSE is served from.
+pub trait BlockServer: Send + Sync + 'static {
+    /// Bytes of the file, which stay as many.
+    fn size(&self) -> u64;
+
+    /// Takes a request, which `reply` is told the end of.
+    fn submit(&self, request: Request<'_>, reply: Reply);
 }
 
-/// Serves a drive as a file that has no name anywhere.
-pub(crate) fn serve(engine: Engine) -> io::Result<ServedFile> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let device = rustix::fs::open("/dev/fuse", flags, Mode::empty())?;
-    let context = fsopen("fuse", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    fsconfig_set_string(&context, "fd", device.as_raw_fd().to_string())?;
-    fsconfig_set_string(&context, "rootmode", "40000")?;
-    fsconfig_set_string(&context, "user_id", "0")?;
-    fsconfig_set_string(&context, "group_id", "0")?;
-    fsconfig_create(&context)?;
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
-    let size = engine.capacity();
-    // mkfs.btrfs takes two loop devices over files of one name for one device.
-    let number = random().map_err(|errno| io::Error::from_raw_os_error(errno.0))?;
-    let name = format!("drive-{number:016x}");
-    let mut config = Config::default();
-    config.n_threads = Some(THREADS);
-    let drive = DriveFile { engine, size, name: name.clone() };
-    let session = Session::from_fd(drive, device, SessionACL::Owner, config)?;
-    let session = session.spawn()?;
-    let file = rustix::fs::openat(&mount, &name, flags, Mode::empty())?;
-    Ok(ServedFile { file, session })
+impl BlockServer for Engine {
+    fn size(&self) -> u64 {
+        self.capacity()
+    }
+
+    fn submit(&self, request: Request<'_>, reply: Reply) {
+        Self::submit(self, request, reply);
+    }
 }
 
+/// A filesystem with one file, and what serves it. It is mounted nowhere at first.
 #[derive(Debug)]
-struct DriveFile {
-    engine: Engine,
+pub struct ServedFile {
+    /// The session ends once this and every copy of the file are closed.
+    mount: OwnedFd,
+    name: String,
+    session: BackgroundSession,
+}
+
+impl ServedFile {
+    /// Serves a file. Needs root.
+    ///
+    /// # Errors
+    /// No root, no FUSE.
+    pub fn of(server: impl BlockServer) -> io::Result<Self> {
+        let device = rustix::fs::open("/dev/fuse", OPENING, Mode::empty())?;
+        let context = fsopen("fuse", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(&context, "fd", device.as_raw_fd().to_string())?;
+        fsconfig_set_string(&context, "rootmode", "40000")?;
+        fsconfig_set_string(&context, "user_id", "0")?;
+        fsconfig_set_string(&context, "group_id", "0")?;
+        fsconfig_create(&context)?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        // mkfs.btrfs takes two loop devices over files of one name for one device.
+        let number = random().map_err(|errno| io::Error::from_raw_os_error(errno.0))?;
+        let name = format!("drive-{number:016x}");
+        let mut config = Config::default();
+        config.n_threads = Some(THREADS);
+        let file = OneFile { size: server.size(), server, name: name.clone() };
+        let session = Session::from_fd(file, device, SessionACL::Owner, config)?.spawn()?;
+        Ok(Self { mount, name, session })
+    }
+
+    /// Opens the file.
+    pub(crate) fn open(&self) -> io::Result<OwnedFd> {
+        Ok(rustix::fs::openat(&self.mount, &self.name, OPENING, Mode::empty())?)
+    }
+
+    /// What serves it as long as somebody has it open.
+    pub(crate) fn into_session(self) -> BackgroundSession {
+        self.session
+    }
+
+    /// Gives it a path, in this empty folder, until that is unmounted.
+    ///
+    /// # Errors
+    /// If nothing can be mounted there.
+    pub fn mount(self, folder: &Path) -> io::Result<PathBuf> {
+        move_mount(&self.mount, "", CWD, folder, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+        Ok(folder.join(self.name))
+    }
+}
+
+/// A file as FUSE is asked about it.
+struct OneFile<S> {
+    server: S,
     size: u64,
     name: String,
 }
 
-impl DriveFile {
+impl<S: BlockServer> OneFile<S> {
     /// Submits a request from a thread of the session, which has no other place to be told this.
     fn submit(&self, request: Request<'_>, reply: Reply) {
         thread_local! {
             static RUNS_FIRST: bool = trimbench_linux::run_first(PRIORITY);
         }
         RUNS_FIRST.with(|_| ());
-        self.engine.submit(request, reply);
+        self.server.submit(request, reply);
     }
 
     fn attributes(&self, node: INodeNo) -> FileAttr {
@@ -120,7 +162,7 @@ fn answer(reply: ReplyEmpty) -> Reply {
     })
 }
 
-impl Filesystem for DriveFile {
+impl<S: BlockServer> Filesystem for OneFile<S> {
     fn init(&mut self, _: &Asked, config: &mut KernelConfig) -> io::Result<()> {
         let lacking = |_| io::Error::new(io::ErrorKind::Unsupported, "FUSE without direct I/O");
         config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).map_err(lacking)?;

@@ -3,12 +3,12 @@
 //! Times are the drive's. An entry is one line of JSON.
 
 use serde::{Deserialize, Serialize};
-use trimbench_core::fault::Faulty;
 use trimbench_core::{
-    BlockCommand, Blocks, Bytes, Completion, Data, Instant, Lba, LbaRange, Model, Nanos, Status,
-    Tag,
+    BlockCommand, Blocks, Bytes, Completion, Data, Instant, Lba, LbaRange, Nanos, Status, Tag,
 };
-use trimbench_ssd::{DriveConfigError, Ssd};
+use trimbench_ssd::DriveConfigError;
+
+use crate::delayed::{DelayedDrive, Delays};
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +44,14 @@ pub enum LogEvent {
     },
     /// The power went: the commands under way ended with an error.
     PowerCut,
+    /// From now on each command ends so many ns later than it has done its work, and holds up no
+    /// other one meanwhile: a planted fault. It holds for commands under way, too.
+    Slowed {
+        /// Each command.
+        commands: u64,
+        /// Discards, beyond that.
+        discards: u64,
+    },
     /// Deallocation takes these bytes as well, before and behind each discard: a planted fault.
     NeighbourLost {
         /// Before the first whole unit.
@@ -155,7 +163,7 @@ impl LoggedCommand {
 ///
 /// # Errors
 /// The first difference.
-pub(crate) fn replay(drive: &mut Faulty<Ssd>, log: &[LogEntry]) -> Result<usize, ReplayError> {
+pub(crate) fn replay(drive: &mut DelayedDrive, log: &[LogEntry]) -> Result<usize, ReplayError> {
     let logged: Vec<(u32, u64, bool)> = log
         .iter()
         .filter_map(|entry| match entry.event {
@@ -175,11 +183,15 @@ pub(crate) fn replay(drive: &mut Faulty<Ssd>, log: &[LogEntry]) -> Result<usize,
                 taken.map_err(|error| refused(error.to_string()))?;
             }
             LogEvent::Completed { .. } => {}
-            LogEvent::PowerCut => crate::drive::cut_power(drive, at, |tag| {
-                replayed.push((tag.0, entry.at, true));
-            }),
+            LogEvent::PowerCut => {
+                drive.cut_power(at, |tag| replayed.push((tag.0, entry.at, true)));
+            }
+            LogEvent::Slowed { commands, discards } => {
+                let [commands, discards] = [commands, discards].map(Nanos);
+                drive.delay(at, Delays { commands, discards });
+            }
             LogEvent::NeighbourLost { before, behind } => {
-                crate::drive::lose_neighbours(drive, Bytes(before), Bytes(behind));
+                drive.lose_neighbours(Bytes(before), Bytes(behind));
             }
         }
     }
@@ -193,7 +205,7 @@ pub(crate) fn replay(drive: &mut Faulty<Ssd>, log: &[LogEntry]) -> Result<usize,
 }
 
 /// Has the drive do all that it does until `at`.
-fn run_until(drive: &mut Faulty<Ssd>, at: Instant, ended: &mut Vec<(u32, u64, bool)>) {
+fn run_until(drive: &mut DelayedDrive, at: Instant, ended: &mut Vec<(u32, u64, bool)>) {
     let mut completions: Vec<Completion> = Vec::new();
     while drive.next_event() <= at {
         drive.advance(drive.next_event(), &mut completions);

@@ -223,8 +223,10 @@ impl Statistics {
         let mut reasons = Vec::new();
         if self.longest_pause_ns > 0 {
             let seconds = self.longest_pause_ns as f64 / 1e9;
-            reasons
-                .push(format!("the process that serves the drive did not run for {seconds:.1} s"));
+            reasons.push(format!(
+                "the process that serves the drive did not run, or waited for its own file, for \
+                 {seconds:.1} s"
+            ));
         }
         for kind in &self.kinds {
             let ([late, model], part) = (self.p99_ns(kind), self.late_percent_of(kind));

@@ -334,6 +334,13 @@ fn parse_fault(text: &str) -> Result<LiveFault, Failure> {
         Some("off") => Ok(false),
         Some(_) => Err(wrong("`on` or `off`")),
     };
+    let span = || match value {
+        Some("off") => Ok(0),
+        text => text
+            .and_then(|text| text.parse().ok())
+            .map(|Nanos(span)| span)
+            .ok_or_else(|| wrong("a time, as in `20ms`, or `off`")),
+    };
     let size = |text: &str| text.parse().map(|Bytes(bytes)| bytes);
     Ok(match (name, value) {
         ("power-cut", None) => LiveFault::PowerCut,
@@ -341,11 +348,11 @@ fn parse_fault(text: &str) -> Result<LiveFault, Failure> {
         ("lying-flush", _) => LiveFault::LyingFlush(switch()?),
         ("ignored-discards", _) => LiveFault::IgnoredDiscards(switch()?),
         ("old-data-after-discard", _) => LiveFault::OldDataAfterDiscard(switch()?),
-        ("stall", Some(span)) => {
-            let span: Nanos = span.parse().map_err(|_| wrong("a time, as in `stall=2s`"))?;
-            LiveFault::Stall { after: 0, span: span.0 }
-        }
-        ("unreadable", Some("off")) => LiveFault::Unreadable(Vec::new()),
+        ("slow", Some(_)) => LiveFault::Slow(span()?),
+        ("slow-discards", Some(_)) => LiveFault::SlowDiscards(span()?),
+        ("stall", Some("on")) => LiveFault::Stall { after: 0, span: u64::MAX },
+        ("stall", Some(_)) => LiveFault::Stall { after: 0, span: span()? },
+        ("unreadable", Some("off")) => LiveFault::Unreadable { ranges: Vec::new(), good_reads: 0 },
         ("unreadable", Some(range)) => {
             let expected = "an offset and a length, as in `unreadable=1MiB+4KiB`";
             let parts = range.split_once('+').ok_or_else(|| wrong(expected))?;
@@ -353,7 +360,8 @@ fn parse_fault(text: &str) -> Result<LiveFault, Failure> {
             let (offset, length) = (offset.ok(), length.ok());
             let end = offset.zip(length).and_then(|(offset, length)| offset.checked_add(length));
             let (offset, end) = offset.zip(end).ok_or_else(|| wrong(expected))?;
-            LiveFault::Unreadable(std::iter::once(offset..end).collect())
+            let ranges = std::iter::once(offset..end).collect();
+            LiveFault::Unreadable { ranges, good_reads: 0 }
         }
         ("neighbour-lost", Some("off")) => LiveFault::NeighbourLost { before: 0, behind: 0 },
         ("neighbour-lost", Some(behind)) => {
@@ -367,6 +375,8 @@ fn parse_fault(text: &str) -> Result<LiveFault, Failure> {
                 "lying-flush",
                 "ignored-discards",
                 "old-data-after-discard",
+                "slow",
+                "slow-discards",
                 "stall",
                 "unreadable",
                 "neighbour-lost",

@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use ::tests::ControlGroup;
 use ::tests::Need::{self, Fuse, Loop, Program, Root};
-use ::tests::control_group::{ControlGroup, Controller};
 use ::tests::nbd::NbdServer;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub(crate) const ENTRY: Entry = Entry {
     run,
 };
 
-const GROUP: Need = Need::ControlGroup(Controller::Block);
+const GROUP: Need = Need::RequestGroup;
 const PROFILE: &str = "plain-nvme-tlc";
 /// A discard ends after 100 ms, in which it occupies nothing.
 const DISCARDS: [(&str, &str); 6] = [
@@ -69,7 +69,7 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let mut config = profile.with_values("a drive", &DISCARDS)?.config;
     config.capacity = CAPACITY;
     let drive = AttachedDrive::attach(filled(config))?;
-    let group = ControlGroup::new(Controller::Block)?;
+    let group = ControlGroup::of_requests()?;
     let apart = over_loop(lab, drive.node(), group.command("fio"), seconds)?;
     let together = over_loop(lab, drive.node(), Command::new("fio"), seconds)?;
     let figure = |what: &str, reads: &Reads, bar| {

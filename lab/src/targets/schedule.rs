@@ -1,4 +1,4 @@
-//! A device that stalls does not delay the schedule of a replay.
+//! A disk that stalls does not delay the schedule of a replay.
 
 use std::thread;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use tests::Need;
 use tests::program::Run;
-use tests::slow_disk::SlowDevice;
+use tests::slow_disk::SlowDisk;
 use trimbench_methods::replay::ReplayPassStep;
 
 use crate::entry::{Entry, REAL};
@@ -15,15 +15,23 @@ use crate::lab::Lab;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "schedule",
-    title: "On a loop device that stops for 2 s no command of a replay is issued late",
-    needs: &[Need::Root, Need::Loop, Need::Fuse],
+    title: "On a disk that stops for 2 s no command of a replay is issued late",
+    needs: &[
+        Need::Root,
+        Need::Loop,
+        Need::Fuse,
+        Need::Filesystem("ext4"),
+        Need::Program("mkfs.ext4"),
+    ],
     sources: REAL,
     run,
 };
 
-/// When the device stops, and for how long.
+/// When the disk stops, and for how long.
 const BEFORE: Duration = Duration::from_secs(4);
 const FROZEN: Duration = Duration::from_secs(2);
+/// Bytes of the image.
+const IMAGE: usize = 128 << 20;
 
 fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
@@ -42,20 +50,23 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// A replay at its own times, of some seconds, on a loop device that stops on its way.
+/// A replay at its own times, of some seconds, on an image whose disk stops on its way.
 fn replay_with_stall(lab: &Lab<'_>) -> Result<Run> {
-    let device = SlowDevice::new(256);
+    let disk = SlowDisk::new("ext4", 256, "noatime");
+    let image = disk.path().join("image");
+    std::fs::write(&image, vec![0; IMAGE])?;
+    let image = image.to_str().context("temporary names are ASCII")?;
     let folder = lab.memory_folder()?;
     let place = folder.path().join("run");
     let options = ["pace=100%", "passes=kept", "span=64MiB", "length=60%", "rest=1s"];
-    let mut command = lab.program()?.run_command("replay", (device.node(), &options), &place);
-    command.arg("--sole-user").arg("--destroy").arg(device.image());
+    let mut command = lab.program()?.run_command("replay", (image, &options), &place);
+    command.args(["--destroy", image]);
     let output = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(BEFORE);
-            device.freeze(true);
+            disk.freeze(true);
             thread::sleep(FROZEN);
-            device.freeze(false);
+            disk.freeze(false);
         });
         lab.call(&mut command)
     })?;

@@ -4,17 +4,17 @@ use std::fmt;
 use std::ops::Range;
 
 use trimbench_claim::errno_of;
-use trimbench_core::fault::Faulty;
 use trimbench_core::slab::Slab;
 use trimbench_core::{
     BlockCommand, Blocks, Bytes, Completion, Content, Data, Drive as _, Errno, Instant, Lba,
-    LbaRange, Model as _, Nanos, Tag,
+    LbaRange, Nanos, Tag,
 };
-use trimbench_ssd::{Media, Ssd, TrimmedReads};
+use trimbench_ssd::{Media, TrimmedReads};
 
 use super::{Reply, Request, RequestOutcome, Timed};
 use crate::clock::DriveClock;
-use crate::drive::{self, BLOCK};
+use crate::delayed::{DelayedDrive, Delays};
+use crate::drive::BLOCK;
 use crate::faults::{LiveFault, Planted};
 use crate::log::{LogEntry, LogEvent, LoggedCommand};
 use crate::statistics::{Counted, RequestKind};
@@ -48,7 +48,7 @@ struct UnderWay {
 
 /// The model, its clock, the bytes, and what is under way.
 pub(crate) struct State {
-    drive: Faulty<Ssd>,
+    drive: DelayedDrive,
     capacity: u64,
     discard_max: u64,
     clock: DriveClock,
@@ -60,7 +60,7 @@ pub(crate) struct State {
     /// The last write's.
     generation: u32,
     /// The machine's time at which the alarm goes off.
-    alarm: Option<Nanos>,
+    alarm: Nanos,
     stopped: bool,
     log: Option<Vec<LogEntry>>,
     counted: Counted,
@@ -88,12 +88,12 @@ impl fmt::Debug for Due {
 
 impl State {
     pub(super) fn new(
-        drive: Faulty<Ssd>,
+        drive: DelayedDrive,
         store: Store,
         (machine, slow_down): (Nanos, u32),
         logs: bool,
     ) -> Self {
-        let config = drive.inner().config();
+        let config = drive.ssd().config();
         Self {
             capacity: config.capacity.0,
             discard_max: (config.trim.command_max.0 / BLOCK * BLOCK).max(BLOCK),
@@ -104,7 +104,7 @@ impl State {
             requests: Slab::default(),
             commands: Slab::default(),
             generation: 1,
-            alarm: None,
+            alarm: Nanos::ZERO,
             stopped: false,
             log: logs.then(Vec::new),
             counted: Counted::default(),
@@ -127,7 +127,8 @@ impl State {
 
     /// Does everything that is due up to and including `now`.
     pub(super) fn advance_to(&mut self, now: Instant, due: &mut Vec<Due>) {
-        while self.drive.next_event() <= now {
+        // Whatever was under way at the end has been answered.
+        while !self.stopped && self.drive.next_event() <= now {
             let next = self.drive.next_event();
             let mut completions = std::mem::take(&mut self.completions);
             self.drive.advance(next, &mut completions);
@@ -139,26 +140,19 @@ impl State {
         }
     }
 
-    /// When the alarm is to go off, by the machine's clock; `None` for never.
-    pub(super) fn next_alarm(&mut self) -> Option<Nanos> {
-        let next = self.drive.next_event();
-        self.alarm = (next != Instant::NEVER).then(|| self.clock.machine_time(next));
+    /// When the alarm is to go off, by the machine's clock: with what happens next, at the latest
+    /// then.
+    pub(super) fn next_alarm(&mut self, latest: Nanos) -> Nanos {
+        self.alarm = self.clock.machine_time(self.drive.next_event()).min(latest);
         self.alarm
     }
 
     /// The same, if that is earlier than it is set to.
     pub(super) fn earlier_alarm(&mut self) -> Option<Nanos> {
-        let before = self.alarm;
-        let next = self.next_alarm().filter(|next| before.is_none_or(|before| *next < before));
-        if next.is_none() {
-            self.alarm = before;
-        }
-        next
-    }
-
-    /// When the alarm goes off.
-    pub(super) fn alarm(&self) -> Option<Nanos> {
-        self.alarm
+        let next = self.clock.machine_time(self.drive.next_event());
+        let is_earlier = next < self.alarm;
+        self.alarm = self.alarm.min(next);
+        is_earlier.then_some(next)
     }
 
     pub(super) fn stop(&mut self) {
@@ -181,7 +175,7 @@ impl State {
 
     /// What was counted, with what the drive counts now.
     pub(super) fn counted(&mut self) -> Counted {
-        let (counters, wear) = (self.drive.inner().counters(), self.drive.wear());
+        let (counters, wear) = (self.drive.ssd().counters(), self.drive.ssd_mut().wear());
         Counted {
             power_is_off: self.planted.power_is_off,
             under_way: self.requests.count(),
@@ -281,7 +275,7 @@ impl State {
     /// What a discard of these blocks does not free reads as zeroes from now on: parts of granules,
     /// and all where nothing is ever freed. Not if discarded blocks are to read as something else.
     fn zero_what_stays(&mut self, blocks: &Range<u64>) {
-        let config = self.drive.inner().config();
+        let config = self.drive.ssd().config();
         if config.contents.reads != TrimmedReads::Zeroes {
             return;
         }
@@ -305,7 +299,7 @@ impl State {
             if !self.contents(piece.clone()).iter().all(is_zero)
                 && let Some(range) = range_of(&piece)
             {
-                self.drive.inner_mut().hold_zeroes(range);
+                self.drive.ssd_mut().hold_zeroes(range);
             }
         }
     }
@@ -328,7 +322,7 @@ impl State {
     }
 
     fn read(&mut self, blocks: &Range<u64>) -> RequestOutcome {
-        if !self.planted.can_read(&bytes_of(blocks)) {
+        if !self.planted.read(&bytes_of(blocks)) {
             return Err(Errno::EIO);
         }
         let contents = self.contents(blocks.clone());
@@ -371,10 +365,6 @@ impl State {
         due: &mut Vec<Due>,
     ) {
         self.note(at, LogEvent::Completed { tag, failed: failure.is_some() });
-        // Whoever waits for it was told, or is told, that the drive has ended.
-        if self.stopped {
-            return;
-        }
         let number = self.commands.remove(tag);
         let request = self.requests.get(number);
         request.commands -= 1;
@@ -412,7 +402,7 @@ impl State {
     /// Keeps which units hold data, where a file does.
     fn keep(&mut self) -> std::io::Result<()> {
         let Self { store, drive, .. } = self;
-        store.keep(|offset| drive.inner_mut().holds_data(Bytes(offset)))
+        store.keep(|offset| drive.ssd_mut().holds_data(Bytes(offset)))
     }
 
     /// These blocks hold nothing any more.
@@ -445,7 +435,7 @@ impl State {
         let Self { store, drive, .. } = self;
         store.prune(|blocks, generations| {
             let range = range_of(&blocks).expect("a write has blocks");
-            drive::may_hold(drive, range, generations, now)
+            drive.may_hold(range, generations, now)
         });
     }
 
@@ -478,7 +468,7 @@ impl State {
                 continue;
             }
             let range = range_of(&part);
-            let stays = |now| range.is_none_or(|it| drive::is_durable(&mut self.drive, it, now));
+            let stays = |now| range.is_none_or(|it| self.drive.is_durable(it, now));
             if now.is_none_or(stays) {
                 // What is not given back is only room.
                 let _ = self.store.punch(part);
@@ -496,31 +486,48 @@ impl State {
         fault: &LiveFault,
         due: &mut Vec<Due>,
     ) -> Result<(), String> {
+        if self.stopped {
+            return Err("the drive has ended".to_owned());
+        }
         match fault {
             LiveFault::PowerCut => self.cut_power(now, due)?,
             LiveFault::PowerOn => self.planted.power_is_off = false,
             LiveFault::LyingFlush(lies) => self.planted.flushes_lie = *lies,
             LiveFault::IgnoredDiscards(ignored) => self.planted.discards_are_ignored = *ignored,
-            LiveFault::Unreadable(ranges) => self.planted.make_unreadable(ranges.clone()),
+            LiveFault::Unreadable { ranges, good_reads } => {
+                self.planted.make_unreadable(ranges.clone(), *good_reads);
+            }
             LiveFault::Stall { after, span } => {
                 let machine = trimbench_linux::monotonic_time();
                 let from = machine.saturating_add(Nanos(*after));
                 self.clock.stall(machine, from, Nanos(*span));
             }
+            LiveFault::Slow(delay) => {
+                self.delay(now, Delays { commands: Nanos(*delay), ..self.drive.delays() });
+            }
+            LiveFault::SlowDiscards(delay) => {
+                self.delay(now, Delays { discards: Nanos(*delay), ..self.drive.delays() });
+            }
             LiveFault::NeighbourLost { before, behind } => {
                 if !before.is_multiple_of(UNIT) || !behind.is_multiple_of(UNIT) {
                     return Err(format!("what is lost beside a discard is a multiple of {UNIT} B"));
                 }
-                drive::lose_neighbours(&mut self.drive, Bytes(*before), Bytes(*behind));
+                self.drive.lose_neighbours(Bytes(*before), Bytes(*behind));
                 let (before, behind) = (*before, *behind);
                 self.note(now, LogEvent::NeighbourLost { before, behind });
             }
             LiveFault::OldDataAfterDiscard(old) => {
                 let reads = if *old { TrimmedReads::OldData } else { TrimmedReads::Zeroes };
-                self.drive.inner_mut().read_discarded(reads);
+                self.drive.ssd_mut().read_discarded(reads);
             }
         }
         Ok(())
+    }
+
+    fn delay(&mut self, now: Instant, delays: Delays) {
+        self.drive.delay(now, delays);
+        let Delays { commands, discards } = delays;
+        self.note(now, LogEvent::Slowed { commands: commands.0, discards: discards.0 });
     }
 
     fn cut_power(&mut self, now: Instant, due: &mut Vec<Due>) -> Result<(), String> {
@@ -530,7 +537,7 @@ impl State {
         self.planted.power_is_off = true;
         self.note(now, LogEvent::PowerCut);
         let mut lost = Vec::new();
-        drive::cut_power(&mut self.drive, now, |tag| lost.push(tag));
+        self.drive.cut_power(now, |tag| lost.push(tag));
         for tag in lost {
             self.completed(tag, now, Some(Errno::EIO), due);
         }
@@ -553,13 +560,10 @@ impl State {
 }
 
 /// What the model says that these blocks hold.
-fn contents_of(drive: &mut Faulty<Ssd>, blocks: Range<u64>) -> Vec<Content> {
+fn contents_of(drive: &mut DelayedDrive, blocks: Range<u64>) -> Vec<Content> {
     let mut contents = Vec::new();
     if let Some(range) = range_of(&blocks) {
-        drive
-            .inner_mut()
-            .examine(range, &mut contents)
-            .expect("within the drive, which keeps them");
+        drive.ssd_mut().examine(range, &mut contents).expect("within the drive, which keeps them");
     }
     contents
 }

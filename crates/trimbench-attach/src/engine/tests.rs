@@ -93,7 +93,8 @@ impl Tested {
     fn replayed(&self) -> usize {
         let drive = drive::made(self.config.clone(), InitialState::Filled).unwrap();
         let log = self.engine.take_log();
-        replay(&mut Faulty::new(drive, FaultPlan::default()), &log).unwrap()
+        let drive = Faulty::new(drive, FaultPlan::default());
+        replay(&mut DelayedDrive::new(drive), &log).unwrap()
     }
 }
 
@@ -367,7 +368,8 @@ fn each_fault_does_what_it_says_and_is_taken_back() {
     tested.discard(0);
     assert!(holds(0, 0));
 
-    plant(LiveFault::Unreadable(std::iter::once(4_096..4_608).collect()));
+    let ranges = std::iter::once(4_096..4_608).collect();
+    plant(LiveFault::Unreadable { ranges, good_reads: 0 });
     let read = Request::Read { offset: 0, length: 8_192 };
     assert_eq!(tested.run(read), Err(Errno(5)));
     assert!(holds(0, 0));
@@ -393,6 +395,85 @@ fn each_fault_does_what_it_says_and_is_taken_back() {
     plant(LiveFault::Stall { after: 0, span: 200_000_000 });
     tested.flush();
     assert!(begun.elapsed() >= Duration::from_millis(200));
+}
+
+#[test]
+fn a_stall_without_an_end_ends_when_it_is_taken_back() {
+    let tested = started("generic-nvme-tlc");
+    tested.engine.plant(&LiveFault::Stall { after: 0, span: u64::MAX }).unwrap();
+    let begun = [tested.begin(Request::Flush), tested.begin(Request::Flush)];
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(begun.iter().all(|it| it.try_recv().is_err()));
+    tested.engine.plant(&LiveFault::Stall { after: 0, span: 0 }).unwrap();
+    for ended in begun {
+        ended.recv_timeout(Duration::from_secs(10)).unwrap().unwrap();
+    }
+    tested.write(0, 1);
+    assert_eq!(tested.replayed(), 3);
+}
+
+#[test]
+fn delays_hold_side_by_side_until_they_are_taken_back_and_are_replayed() {
+    let tested = started("generic-nvme-tlc");
+    let plant = |fault| tested.engine.plant(&fault).unwrap();
+    let model = |kind| {
+        let kinds = tested.engine.statistics().kinds;
+        kinds.into_iter().find(|it| it.kind == kind).unwrap().model_ns
+    };
+    let data = [1; 4_096];
+    let writes = || {
+        (0..64)
+            .map(|number| tested.begin(Request::Write { offset: number * 4_096, data: &data }))
+            .collect::<Vec<_>>()
+    };
+    plant(LiveFault::Slow(500_000_000));
+    for ended in writes() {
+        ended.recv().unwrap().unwrap();
+    }
+    let [_, _, longest] = model(RequestKind::Write);
+    assert!((500_000_000..1_000_000_000).contains(&longest), "one after the other: {longest}");
+    plant(LiveFault::SlowDiscards(100_000_000));
+    tested.discard(0);
+    let [_, _, longest] = model(RequestKind::Discard);
+    assert!((600_000_000..1_100_000_000).contains(&longest), "{longest}");
+
+    // Far longer than any test may take.
+    plant(LiveFault::Slow(u64::MAX));
+    let held = writes();
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(held.iter().all(|it| it.try_recv().is_err()));
+    plant(LiveFault::Slow(0));
+    for ended in held {
+        ended.recv_timeout(Duration::from_secs(10)).unwrap().unwrap();
+    }
+    plant(LiveFault::Slow(u64::MAX));
+    let held = writes();
+    std::thread::sleep(Duration::from_millis(100));
+    tested.engine.plant(&LiveFault::PowerCut).unwrap();
+    for ended in held {
+        assert_eq!(ended.recv().unwrap(), Err(Errno(5)));
+    }
+    plant(LiveFault::PowerOn);
+    plant(LiveFault::Slow(0));
+    plant(LiveFault::SlowDiscards(0));
+    tested.discard(0);
+    assert_eq!(tested.replayed(), 3 * 64 + 2);
+}
+
+#[test]
+fn a_process_that_did_not_run_is_noticed_while_nothing_is_under_way() {
+    let tested = started("generic-nvme-tlc");
+    let pause = || tested.engine.statistics().longest_pause_ns;
+    // By now its thread sleeps until it has something to do.
+    std::thread::sleep(Duration::from_millis(300));
+    let held = tested.engine.shared.state();
+    std::thread::sleep(Duration::from_millis(500));
+    drop(held);
+    let begun = std::time::Instant::now();
+    while pause() == 0 && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(pause() >= 200_000_000, "{}", pause());
 }
 
 #[test]
@@ -422,7 +503,7 @@ fn a_drive_that_has_ended_still_says_what_it_counted() {
     std::thread::sleep(Duration::from_millis(300));
     let statistics = engine.statistics();
     assert_eq!((statistics.kinds[0].count, statistics.under_way), (1, 0));
-    engine.plant(&LiveFault::PowerCut).unwrap();
+    assert_eq!(engine.plant(&LiveFault::PowerCut).unwrap_err(), "the drive has ended");
 }
 
 #[test]

@@ -12,6 +12,7 @@ fn an_entry_is_one_line_of_json_and_is_read_again() {
         LogEvent::Submitted { tag: 4, command: LoggedCommand::Flush },
         LogEvent::Completed { tag: 1, failed: true },
         LogEvent::PowerCut,
+        LogEvent::Slowed { commands: 20_000_000, discards: 0 },
         LogEvent::NeighbourLost { before: 0, behind: 4_096 },
     ];
     for event in events {

@@ -55,8 +55,8 @@ pub(crate) struct AttachArgs {
     pub(crate) watch: bool,
     /// Plant a fault in an attached drive, or take it back: `power-cut`, `power-on`,
     /// `lying-flush=on`, `ignored-discards=on`, `old-data-after-discard=on` (and `=off`),
-    /// `stall=2s`, `unreadable=1MiB+4KiB` (offset, length; or `off`), `neighbour-lost=4KiB` (or
-    /// `off`).
+    /// `slow=20ms`, `slow-discards=20ms`, `stall=2s` (or `on`), `unreadable=1MiB+4KiB` (offset,
+    /// length), `neighbour-lost=4KiB` (each until `off`).
     #[arg(long, value_name = "FAULT", conflicts_with_all = ["list", "stop", "stats", "detach",
         "log", "capacity"])]
     pub(crate) fault: Option<String>,

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
-use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
-use tests::{Mounted, Need, requires};
+use tests::Need::{Filesystem, Fuse, Loop, MemoryLimit, Program, Root};
+use tests::{ControlGroup, Mounted, Need, requires};
 use trimbench_claim::registry;
 
 use super::interrupts::signal;
@@ -68,6 +68,23 @@ impl Served {
         };
         let mut errors = self.child.stderr.take().unwrap();
         (status.code(), std::io::read_to_string(&mut errors).unwrap())
+    }
+
+    /// What invalidates times that are measured on it, in words.
+    fn invalid_because(&self) -> String {
+        let stats = stdout(&self.ask(&["--stats", "--json"]));
+        let stats: Value = serde_json::from_str(&stats).unwrap();
+        stats["invalid_because"].to_string()
+    }
+
+    /// fio, which writes so many MiB at once, and then reads them and compares.
+    fn write_and_verify(&self, mebibytes: u32, more: &[&str]) -> Command {
+        let mut fio = Command::new("fio");
+        fio.args(["--name=job", "--direct=1", "--ioengine=io_uring", "--iodepth=32"]);
+        fio.args(["--rw=write", "--verify=crc32c", "--verify_fatal=1"]).args(more);
+        fio.arg(format!("--size={mebibytes}m")).arg(format!("--filename={}", self.node));
+        fio.current_dir(self.folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        fio
     }
 
     fn make_ext4(&self) {
@@ -136,6 +153,9 @@ fn a_drive_is_attached_asked_and_detached() {
     }
     let mut served = Served::begin(&["sim:vendor2", "--capacity", "1GiB"]);
     served.make_ext4();
+    let memory = fs::read_to_string(format!("/proc/{}/status", served.child.id())).unwrap();
+    let locked = memory.lines().find(|line| line.starts_with("VmLck:")).unwrap();
+    assert!(!locked.ends_with(" 0 kB"), "{locked}");
     let stats = served.ask(&["--stats", "--json"]);
     assert_eq!(code(&stats), Some(0), "{}", stderr(&stats));
     let stats: Value = serde_json::from_str(&stdout(&stats)).unwrap();
@@ -216,6 +236,72 @@ fn a_killed_server_leaves_errors_and_nothing_after_the_next_start() {
 }
 
 #[test]
+fn a_server_that_is_stopped_goes_on_where_it_was_and_says_so() {
+    let test = "attach::a_server_that_is_stopped_goes_on_where_it_was_and_says_so";
+    if !requires(test, &[&NEEDS[..], &[Program("fio")]].concat()) {
+        return;
+    }
+    // Nothing is under way when it is stopped, and a read comes meanwhile.
+    let served = Served::begin(&["generic-nvme-tlc", "--capacity", "1GiB"]);
+    served.signal("-STOP");
+    let mut read = Command::new("dd");
+    read.args([&format!("if={}", served.node), "of=/dev/null", "bs=4096", "count=1"]);
+    let mut read = read.arg("iflag=direct").stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(read.try_wait().unwrap().is_none(), "it waits for the server");
+    served.signal("-CONT");
+    assert!(read.wait().unwrap().success());
+    until("the pause is told", || served.invalid_because().contains("did not run"));
+
+    // Writes are under way when it is stopped.
+    let served = Served::begin(&["generic-nvme-tlc", "--capacity", "1GiB"]);
+    let fio = served.write_and_verify(64, &["--bs=4k", "--rate_iops=4000"]).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    served.signal("-STOP");
+    std::thread::sleep(Duration::from_secs(3));
+    served.signal("-CONT");
+    let output = fio.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    until("the pause is told", || served.invalid_because().contains("did not run"));
+}
+
+#[test]
+fn a_server_without_memory_for_the_contents_is_killed_and_nobody_hangs() {
+    let test = "attach::a_server_without_memory_for_the_contents_is_killed_and_nobody_hangs";
+    if !requires(test, &[&NEEDS[..], &[Program("fio"), MemoryLimit]].concat()) {
+        return;
+    }
+    let group = ControlGroup::of_memory(64).unwrap();
+    let mut served = Served::begin(&["generic-nvme-tlc", "--capacity", "1GiB"]);
+    group.hold(served.child.id()).unwrap();
+    let output = served.write_and_verify(256, &["--bs=1m"]).output().unwrap();
+    assert!(!output.status.success() && stderr(&output).contains("Input/output error"));
+    // By the kernel, whose signal leaves no exit code.
+    assert_eq!(served.ended().0, None);
+    until("the device goes with its last user", || !served.is_there());
+}
+
+#[test]
+fn a_file_holds_more_than_the_memory_of_its_server() {
+    let test = "attach::a_file_holds_more_than_the_memory_of_its_server";
+    if !requires(test, &[&NEEDS[..], &[Program("fio"), MemoryLimit]].concat()) {
+        return;
+    }
+    let group = ControlGroup::of_memory(64).unwrap();
+    // On a disk: a file in memory would count in full.
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let file = folder.path().join("drive");
+    let backing = file.to_str().unwrap();
+    let mut served =
+        Served::begin(&["generic-nvme-tlc", "--capacity", "1GiB", "--backing", backing]);
+    group.hold(served.child.id()).unwrap();
+    let output = served.write_and_verify(256, &["--bs=1m", "--end_fsync=1"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(code(&served.ask(&["--stop"])), Some(0));
+    assert_eq!(served.ended().0, Some(0));
+}
+
+#[test]
 fn a_detached_drive_outlives_the_command_and_logs_what_it_was_asked() {
     if !requires("attach::a_detached_drive_outlives_the_command_and_logs_what_it_was_asked", &NEEDS)
     {
@@ -265,8 +351,33 @@ fn faults_come_and_go_while_it_runs() {
     assert!(!reads());
     plant("unreadable=off");
     assert!(reads());
-    for wrong in ["power-cuts", "unreadable=4KiB", "stall=x", "neighbour-lost=1B", "lying-flush=2"]
-    {
+    let takes = |least| {
+        let begun = Instant::now();
+        assert!(reads() && begun.elapsed() >= least);
+    };
+    plant("slow=300ms");
+    takes(Duration::from_millis(300));
+    plant("slow=0");
+    plant("slow-discards=300ms");
+    let begun = Instant::now();
+    tests::run("blkdiscard", &["--length", "4096", &served.node]);
+    assert!(begun.elapsed() >= Duration::from_millis(300));
+    plant("slow-discards=off");
+    plant("stall=on");
+    std::thread::scope(|scope| {
+        scope.spawn(|| takes(Duration::from_millis(500)));
+        std::thread::sleep(Duration::from_secs(1));
+        plant("stall=off");
+    });
+    for wrong in [
+        "power-cuts",
+        "unreadable=4KiB",
+        "stall=x",
+        "slow",
+        "slow-discards=fast",
+        "neighbour-lost=1B",
+        "lying-flush=2",
+    ] {
         let refused = served.ask(&["--fault", wrong]);
         assert_eq!(code(&refused), Some(2), "{wrong}: {}", stderr(&refused));
     }

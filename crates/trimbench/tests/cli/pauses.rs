@@ -7,7 +7,7 @@ use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tests::{Need, ProcessorQuota, requires};
+use tests::{ControlGroup, Need, requires};
 use trimbench_results::{RunRecord, Session};
 
 use super::interrupts::{signal, wait_for_steps};
@@ -116,7 +116,7 @@ fn a_quota_of_processor_time_is_no_latency_of_the_drive() {
         return;
     }
     let (folder, image, _) = place();
-    let quota = ProcessorQuota::of_percent(20).unwrap();
+    let quota = ControlGroup::of_processor(20).unwrap();
     let child = start(folder.path(), UNDER_LOAD, &image);
     quota.hold(child.id()).unwrap();
     let output = child.wait_with_output().unwrap();

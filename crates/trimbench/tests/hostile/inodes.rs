@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use tests::Need::{self, Filesystem, Fuse, Loop, Root};
-use tests::slow_disk::SlowImage;
+use tests::fuse_image::FuseImage;
 use tests::{LoopDevice, run};
 
 use super::{complaint, folder, overwrite, refused, text};
@@ -93,14 +93,14 @@ fn an_image_that_a_loop_device_shows_below_overlayfs_is_refused() {
 #[test]
 fn an_image_on_fuse_is_refused() {
     machine!(beside, &[Root, Fuse]);
-    let image = SlowImage::new(16);
+    let image = FuseImage::new(16);
     is_refused(image.path(), image.path());
 }
 
 #[test]
 fn a_loop_device_over_a_file_on_fuse_is_refused() {
     machine!(beside, &[Root, Fuse, Loop]);
-    let image = SlowImage::new(16);
+    let image = FuseImage::new(16);
     let device = LoopDevice::on(image.path());
     is_refused(Path::new(device.node()), image.path());
 }
