@@ -3,6 +3,7 @@
 
 mod arrivals;
 mod beside_discard;
+mod detached;
 mod direct;
 mod exact;
 mod hostile;

@@ -24,8 +24,9 @@ impl Alarm {
     pub(crate) fn set(&self, at: Nanos) {
         // Zero would mean never.
         let at = at.max(Nanos(1));
-        let seconds = i64::try_from(at.0 / 1_000_000_000).expect("a u64 of nanoseconds");
-        let value = Timespec { tv_sec: seconds, tv_nsec: (at.0 % 1_000_000_000) as i64 };
+        let whole = |part: u64| i64::try_from(part).expect("a u64 of nanoseconds is short");
+        let (seconds, rest) = (whole(at.0 / 1_000_000_000), whole(at.0 % 1_000_000_000));
+        let value = Timespec { tv_sec: seconds, tv_nsec: rest };
         let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
         timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &once).expect("a time is valid");
     }

@@ -135,8 +135,8 @@ impl DelayedDrive {
         self.ssd_mut().plant_overreach(Overreach { before, behind });
     }
 
-    /// Of each of these blocks, whether the drive needs the bytes of its generation: now, or after a
-    /// power cut.
+    /// Of each of these blocks, whether the drive needs the bytes of its generation, now or after
+    /// a power cut.
     pub(crate) fn may_hold(
         &mut self,
         range: LbaRange,

@@ -11,11 +11,11 @@ use ::tests::Need::{Filesystem, Fuse, Loop, Program, Root};
 use ::tests::{Mounted, is_mounted};
 use anyhow::{Context as _, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
-use trimbench_attach::attached;
 use trimbench_core::rng::Rng;
 use xtask::process;
 
 use super::SOURCES;
+use super::detached::DetachedDrive;
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
@@ -47,18 +47,18 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     for number in 0..count {
         ensure!(!process::interrupted(), "interrupted after {number} kills");
         let profile = PROFILES[usize::try_from(number % 3).expect("it is small")];
-        let served = Served::start(lab, profile)?;
+        let served = start(lab, profile)?;
         // This was the next start after the kill before.
         left.extend(before.take().and_then(|socket| left_socket(&socket)));
-        let killed = served.kill(lab, &mut Rng::new(1).split(&format!("kill {number}")))?;
+        let killed = kill(&served, lab, &mut Rng::new(1).split(&format!("kill {number}")))?;
         longest = longest.max(killed.unmount.as_secs_f64());
         longest_stop = longest_stop.max(killed.stop.as_secs_f64());
         left.extend(killed.left);
-        before = Some(served.socket);
+        before = Some(served.socket().to_owned());
     }
-    let last = Served::start(lab, PROFILES[0])?;
+    let last = start(lab, PROFILES[0])?;
     left.extend(before.and_then(|socket| left_socket(&socket)));
-    lab.call_well(&mut lab.trimbench(&["attach", "--stop", &last.node.to_string_lossy()])?)?;
+    drop(last);
     let note = format!(
         "{count} kills; the writers ended at most {longest_stop:.2} s after the kill that they saw"
     );
@@ -70,16 +70,13 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     ])
 }
 
+fn start<'a>(lab: &'a Lab<'a>, profile: &str) -> Result<DetachedDrive<'a>> {
+    DetachedDrive::start(lab, &[profile, "--capacity", "1GiB"])
+}
+
 /// The socket of a killed server, if it is still there.
 fn left_socket(socket: &Path) -> Option<String> {
     socket.exists().then(|| socket.display().to_string())
-}
-
-/// A drive that a process in the background serves.
-struct Served {
-    node: PathBuf,
-    socket: PathBuf,
-    process: Pid,
 }
 
 /// What came of a kill.
@@ -90,55 +87,42 @@ struct Killed {
     left: Vec<String>,
 }
 
-impl Served {
-    fn start(lab: &Lab<'_>, profile: &str) -> Result<Self> {
-        let arguments = ["attach", profile, "--capacity", "1GiB", "--detach"];
-        let output = lab.program()?.call_well(&mut lab.trimbench(&arguments)?)?;
-        let node = PathBuf::from(output.stdout.trim());
-        let drives = attached()?;
-        let own = drives.into_iter().find(|(_, status)| status.device == node);
-        let (socket, status) = own.context("the new drive is not listed")?;
-        let process = i32::try_from(status.process).ok().and_then(Pid::from_raw);
-        Ok(Self { node, socket, process: process.context("no process")? })
+/// Kills its server while a filesystem on it is written to, and unmounts that.
+fn kill(drive: &DetachedDrive<'_>, lab: &Lab<'_>, rng: &mut Rng) -> Result<Killed> {
+    let node = drive.node().to_str().context("a device has a name")?;
+    process::run_well(Command::new("mkfs.ext4").args(["-q", node]), Some(lab.deadline()))?;
+    let folder = tempfile::tempdir_in(lab.folder())?;
+    let mounted = Mounted::new(&["-o", "discard", node], folder.path());
+    let after = Duration::from_millis(rng.below(WITHIN_MS));
+    let stop = thread::scope(|scope| {
+        for number in 0..WRITERS {
+            let folder = folder.path();
+            scope.spawn(move || write_until_it_fails(folder, number));
+        }
+        thread::sleep(after);
+        kill_process(drive.process(), Signal::KILL).context("kill the server")?;
+        anyhow::Ok(Instant::now())
+    });
+    let stop = stop?.elapsed();
+    let begun = Instant::now();
+    let is_unmounted = process::quietly(Command::new("umount").arg(folder.path()));
+    let unmount = begun.elapsed();
+    let mut left = Vec::new();
+    if !is_unmounted || is_mounted(folder.path()) {
+        left.push(format!("a mount of {node}"));
     }
-
-    /// Kills it while a filesystem on it is written to, and unmounts that.
-    fn kill(&self, lab: &Lab<'_>, rng: &mut Rng) -> Result<Killed> {
-        let node = self.node.to_str().context("a device has a name")?;
-        process::run_well(Command::new("mkfs.ext4").args(["-q", node]), Some(lab.deadline()))?;
-        let folder = tempfile::tempdir_in(lab.folder())?;
-        let mounted = Mounted::new(&["-o", "discard", node], folder.path());
-        let after = Duration::from_millis(rng.below(WITHIN_MS));
-        let stop = thread::scope(|scope| {
-            for number in 0..WRITERS {
-                let folder = folder.path();
-                scope.spawn(move || write_until_it_fails(folder, number));
-            }
-            thread::sleep(after);
-            kill_process(self.process, Signal::KILL).context("kill the server")?;
-            anyhow::Ok(Instant::now())
-        });
-        let stop = stop?.elapsed();
-        let begun = Instant::now();
-        let is_unmounted = process::quietly(Command::new("umount").arg(folder.path()));
-        let unmount = begun.elapsed();
-        let mut left = Vec::new();
-        if !is_unmounted || is_mounted(folder.path()) {
-            left.push(format!("a mount of {node}"));
-        }
-        drop(mounted);
-        let name = self.node.file_name().context("a device has a name")?.to_string_lossy();
-        let below = PathBuf::from(format!("/sys/block/{name}/loop/backing_file"));
-        let begun = Instant::now();
-        let is_there = || below.exists() || is_alive(self.process);
-        while is_there() && begun.elapsed() < PATIENCE {
-            thread::sleep(Duration::from_millis(10));
-        }
-        if is_there() {
-            left.push(format!("{node} or its process"));
-        }
-        Ok(Killed { stop, unmount, left })
+    drop(mounted);
+    let name = drive.node().file_name().context("a device has a name")?.to_string_lossy();
+    let below = PathBuf::from(format!("/sys/block/{name}/loop/backing_file"));
+    let begun = Instant::now();
+    let is_there = || below.exists() || is_alive(drive.process());
+    while is_there() && begun.elapsed() < PATIENCE {
+        thread::sleep(Duration::from_millis(10));
     }
+    if is_there() {
+        left.push(format!("{node} or its process"));
+    }
+    Ok(Killed { stop, unmount, left })
 }
 
 /// Writes files, makes them durable and deletes every other one, until something fails.

@@ -3,9 +3,10 @@
 use ::tests::Need::{Fuse, Loop, Program, Root};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
-use trimbench_attach::{AttachedDrive, RequestKind};
+use trimbench_attach::RequestKind;
 
-use super::{SOURCES, config, filled, fio};
+use super::detached::DetachedDrive;
+use super::{SOURCES, fio};
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::fio::number;
@@ -29,7 +30,7 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let (_, _, highest) = mix(lab, &[], 5)?;
     let limit = format!("--rate_iops={0},{0}", (highest / 4.0).floor());
     let (drive, job, rate) = mix(lab, &["--rate_process=poisson", &limit], seconds)?;
-    let statistics = drive.engine().statistics();
+    let statistics = drive.statistics()?;
     let mut figures = Vec::new();
     for kind in [RequestKind::Read, RequestKind::Write] {
         let found = statistics.kinds.iter().find(|it| it.kind == kind).context("none ended")?;
@@ -51,8 +52,12 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
 }
 
 /// Random reads and writes of 4 KiB, as many of each: the job, and how many ended a second.
-fn mix(lab: &Lab<'_>, arguments: &[&str], seconds: u32) -> Result<(AttachedDrive, Value, f64)> {
-    let drive = AttachedDrive::attach(filled(config(PROFILE)?))?;
+fn mix<'a>(
+    lab: &'a Lab<'a>,
+    arguments: &[&str],
+    seconds: u32,
+) -> Result<(DetachedDrive<'a>, Value, f64)> {
+    let drive = DetachedDrive::filled(lab, PROFILE)?;
     let time = format!("--runtime={seconds}");
     let all = [&["--rw=randrw", "--bs=4k", "--iodepth=32", "--time_based", &time], arguments];
     let job = fio(lab, drive.node(), &all.concat())?;

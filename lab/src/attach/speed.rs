@@ -5,12 +5,11 @@ use std::path::Path;
 
 use ::tests::LoopDevice;
 use ::tests::Need::{Fuse, Loop, Program, Root};
-use anyhow::{Context as _, Result};
-use trimbench_attach::AttachedDrive;
+use anyhow::Result;
 use trimbench_results::statistics::median;
-use trimbench_ssd::Profile;
 
-use super::{CAPACITY, SOURCES, filled, fio};
+use super::detached::DetachedDrive;
+use super::{CAPACITY, SOURCES, fio, with_settings};
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::fio::number;
@@ -47,10 +46,7 @@ pub(super) fn middle(values: &[f64]) -> f64 {
 }
 
 fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
-    let profile = Profile::built_in(PROFILE).context("no such profile")?;
-    let mut config = profile.with_values("a drive", &NOTHING)?.config;
-    config.capacity = CAPACITY;
-    let drive = AttachedDrive::attach(filled(config))?;
+    let drive = DetachedDrive::filled(lab, &with_settings(PROFILE, &NOTHING))?;
     let folder = lab.memory_folder()?;
     let image = folder.path().join("image");
     std::fs::File::create(&image)?.set_len(CAPACITY.0)?;

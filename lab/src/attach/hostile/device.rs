@@ -2,19 +2,20 @@
 //! beside each other.
 
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rustix::fs::{FallocateFlags, fallocate};
-use trimbench_attach::attached;
+
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use xtask::process;
 
 use super::{CAPACITY, GUARD, Neighbourhood, PROFILE, Survived, attack_for, frame, peak_mib};
+use crate::attach::detached::DetachedDrive;
 use crate::attach::direct::DirectFile;
 use crate::figure::Figure;
 use crate::lab::Lab;
@@ -24,12 +25,10 @@ pub(super) fn run(lab: &Lab<'_>, span: Duration) -> Result<Vec<Figure>> {
     let backing = around.drive();
     let capacity = format!("{CAPACITY}B");
     let path = backing.to_str().context("a path in memory")?;
-    let arguments = ["attach", PROFILE, "--capacity", &capacity, "--backing", path, "--detach"];
-    let output = lab.program()?.call_well(&mut lab.trimbench(&arguments)?)?;
-    let node = PathBuf::from(output.stdout.trim());
-    let _stops = Stops { lab, node: &node };
-    let process = process_of(&node)?.context("the new drive is not listed")?;
-    let device = DirectFile::open(&node)?;
+    let arguments = [PROFILE, "--capacity", &capacity, "--backing", path];
+    let drive = DetachedDrive::start(lab, &arguments)?;
+    let (node, process) = (drive.node(), drive.process().as_raw_pid().unsigned_abs());
+    let device = DirectFile::open(node)?;
     let guards = [0, CAPACITY - GUARD];
     let content = |place: u64| place.wrapping_add(0x5a5a).to_le_bytes().repeat(index(GUARD / 8));
     for place in guards {
@@ -38,7 +37,7 @@ pub(super) fn run(lab: &Lab<'_>, span: Duration) -> Result<Vec<Figure>> {
     device.file().sync_all()?;
     let (begun, before) = (frame(&backing)?, peak_mib(process)?);
     let attacks = attack_for(span, |rng| {
-        attack(&device, (&node, lab.folder()), rng)?;
+        attack(&device, (node, lab.folder()), rng)?;
         // One block more or less is read, whatever happened.
         device.read(GUARD, 4_096).context("an honest read fails").map(drop)
     })?;
@@ -52,33 +51,11 @@ pub(super) fn run(lab: &Lab<'_>, span: Duration) -> Result<Vec<Figure>> {
     if frame(&backing)? != begun {
         wrong.push("the header or the length of the drive's file".to_owned());
     }
-    if process_of(&node)? != Some(process) {
+    if !drive.answers() {
         wrong.push("the server has ended".to_owned());
     }
     drop(device);
     Ok(Survived { way: "loop device", attacks, memory: [before, most], wrong }.figures())
-}
-
-/// Has the drive detached when dropped.
-struct Stops<'a> {
-    lab: &'a Lab<'a>,
-    node: &'a Path,
-}
-
-impl Drop for Stops<'_> {
-    fn drop(&mut self) {
-        let stop = |node| self.lab.call_well(&mut self.lab.trimbench(&["attach", "--stop", node])?);
-        if let Some(Err(error)) = self.node.to_str().map(stop) {
-            eprintln!("error: {} stays attached: {error:#}", self.node.display());
-        }
-    }
-}
-
-/// The process that serves the drive; `None` if none answers.
-fn process_of(node: &Path) -> Result<Option<u32>> {
-    let drives = attached()?;
-    let own = drives.into_iter().find(|(_, status)| status.device == node);
-    Ok(own.map(|(_, status)| status.process))
 }
 
 fn attack(device: &DirectFile, (node, folder): (&Path, &Path), rng: &mut Rng) -> Result<()> {
