@@ -108,8 +108,9 @@ fn works(filesystem: &'static str, check: &[&str], options: &str) {
 fn ext4_is_made_filled_trimmed_and_clean() {
     let needs = [NEEDS.as_slice(), &[Filesystem("ext4"), Program("mkfs.ext4")]].concat();
     if requires("ext4_is_made_filled_trimmed_and_clean", &needs) {
-        works("ext4", &["e2fsck", "-fn"], "discard");
-        works("ext4", &["e2fsck", "-fn"], "nodiscard");
+        // The kernel zeroes the rest of the tables meanwhile, which a loop device sends as holes.
+        works("ext4", &["e2fsck", "-fn"], "noinit_itable,discard");
+        works("ext4", &["e2fsck", "-fn"], "noinit_itable,nodiscard");
     }
 }
 

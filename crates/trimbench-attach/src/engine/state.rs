@@ -352,7 +352,7 @@ impl State {
     }
 
     /// What the model says that these blocks hold.
-    fn contents(&mut self, blocks: Range<u64>) -> Vec<Content> {
+    pub(super) fn contents(&mut self, blocks: Range<u64>) -> Vec<Content> {
         contents_of(&mut self.drive, blocks)
     }
 
