@@ -31,7 +31,7 @@ impl<'a> DetachedDrive<'a> {
 
     /// A drive of [`CAPACITY`], each block of it written once.
     pub(super) fn filled(lab: &'a Lab<'a>, profile: &str) -> Result<Self> {
-        let capacity = format!("{CAPACITY}B");
+        let capacity = CAPACITY.to_string();
         Self::start(lab, &[profile, "--capacity", &capacity, "--state", "filled"])
     }
 

@@ -32,7 +32,8 @@ const fn target(arguments: &'static str, message: &'static str, hint: &'static s
 /// What there is instead of a kind of target that there is not.
 const KINDS: &str = "emulated drives are `sim:NAME`, filesystems `ext4:`, `xfs:`, `btrfs:`, \
     `f2fs:`, pools `stripe:sim:NAME*10`, `raidz1:sim:NAME*10`, `raidz2:sim:NAME*10`, \
-    `raidz3:sim:NAME*10`, attached drives `attach:NAME`, scratch images `scratch,size=1GiB:DIRECTORY`; anything else is a path";
+    `raidz3:sim:NAME*10`, attached drives `attach:NAME`, \
+    scratch images `scratch,size=1GiB:DIRECTORY`; anything else is a path";
 
 /// Files of jobs that lie in the scene.
 pub(super) const JOBS: &[(&str, &str)] = &[
