@@ -99,12 +99,3 @@ fn plugin(lab: &Lab<'_>) -> Result<PathBuf> {
     ensure!(plugin.exists(), "the release build made no {}", plugin.display());
     Ok(plugin)
 }
-
-/// What so large a part of the values does not exceed; NaN without any.
-fn quantile(values: &[f64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    // Of positive numbers the next whole one is found without rounding.
-    let place = (0..sorted.len()).find(|place| (place + 1) as f64 >= share * sorted.len() as f64);
-    place.map_or(f64::NAN, |place| sorted[place])
-}

@@ -1,4 +1,4 @@
-//! A loop device of ours over a file of ours: it is new, so nobody has to agree to lose it.
+//! A loop device of ours over a file of ours: it is new, so there is nothing on it to lose.
 //!
 //! No path decides what is opened. Whoever brings a device has it open for writing already, and may
 //! write to it; from that opening comes another one, for us alone and past the page cache. While it

@@ -11,7 +11,7 @@ use trimbench_attach::{AttachedDrive, Attachment, Engine, LogEntry, LogEvent, Lo
 use trimbench_core::{Bytes, Nanos, OperationKind};
 use trimbench_linux::{RecordedCommand, RecordedEvent, Recorder, monotonic_time};
 
-use super::{SOURCES, config, filled, fio, quantile};
+use super::{SOURCES, config, filled, fio};
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
@@ -121,6 +121,15 @@ fn place(command: LoggedCommand) -> Place {
         LoggedCommand::Discard { lba, .. } => (OperationKind::Discard, lba * BLOCK),
         LoggedCommand::Flush => (OperationKind::Flush, 0),
     }
+}
+
+/// What so large a part of the values does not exceed; NaN without any.
+fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    // Of positive numbers the next whole one is found without rounding.
+    let place = (0..sorted.len()).find(|place| (place + 1) as f64 >= share * sorted.len() as f64);
+    place.map_or(f64::NAN, |place| sorted[place])
 }
 
 #[cfg(test)]

@@ -12,30 +12,12 @@ use tests::{Need, machine, requires};
 use trimbench_results::Session;
 
 use super::attach::{AttachedDisk, until};
+use super::filesystems::DELETIONS;
 use super::interrupts::{signal, wait_for_steps, wait_until};
 use super::{code, command, looking, record, stderr, stdout, trimbench};
 
 const NEEDS: [Need; 3] = [Root, Loop, Fuse];
 const FILES_NEED: [Need; 5] = [Root, Loop, Fuse, Filesystem("ext4"), Program("mkfs.ext4")];
-/// A few small deletions.
-const DELETIONS: [&str; 16] = [
-    "run",
-    "delete-stall",
-    "--set",
-    "sizes=8MiB,16MiB",
-    "--set",
-    "repetitions=2",
-    "--set",
-    "patience=0s",
-    "--set",
-    "span=8MiB",
-    "--set",
-    "window=200ms",
-    "--set",
-    "lead=100ms",
-    "--set",
-    "rest=100ms",
-];
 
 /// Attached drives whose process was started by this one.
 fn drives_of(run: u32) -> Vec<(u32, String)> {

@@ -17,7 +17,7 @@ const MODELLED: &str = "ext4,memory=16MiB:sim:vendor6,capacity=4GiB";
 const POSTMARK: [&str; 6] =
     ["run", "postmark", "--set", "size-high=40000B", "--set", "number=1000"];
 /// A few small deletions.
-const DELETIONS: [&str; 16] = [
+pub(crate) const DELETIONS: [&str; 16] = [
     "run",
     "delete-stall",
     "--set",
