@@ -26,6 +26,7 @@
 
 mod catalogue;
 mod issuer;
+pub mod pacing;
 pub mod policies;
 mod policy;
 mod queue;

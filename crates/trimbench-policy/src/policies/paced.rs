@@ -1,4 +1,6 @@
-//! `paced`: the control law of trimpace. It trims in steps that do not disturb the foreground.
+//! `paced`: trims freed extents in steps that do not disturb the foreground. It sees one discard at
+//! a time; the law of `trimpace`, which sees calls of FITRIM, is
+//! [`Governor`](crate::pacing::Governor).
 //!
 //! # The question
 //!
