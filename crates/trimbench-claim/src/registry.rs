@@ -6,6 +6,10 @@
 //! process lives it holds a lock on the entry (flock), which the kernel releases with the process.
 //! Only objects with a registered token, whose lock nobody holds, are removed: objects of others
 //! with similar names are never touched.
+//!
+//! What is changed rather than created has a [`RegistryJournal`] in the same directory.
+
+mod journal;
 
 use std::fs;
 use std::io;
@@ -15,6 +19,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
 use trimbench_core::Errno;
 
+pub use self::journal::{JournalError, RegistryJournal};
 use crate::errno::errno_of;
 use crate::opening;
 use crate::random::random;
@@ -31,6 +36,8 @@ pub enum RegistryKind {
     Memory,
     /// A socket by which an attached drive is asked; it lies beside its entry.
     Socket,
+    /// A setting of the kernel that is put back; it has a journal, not an entry.
+    Setting,
 }
 
 /// The name of a thing that is about to be made. It stays registered until [`Self::forget`], so
@@ -52,6 +59,7 @@ impl RegistryKind {
             Self::Tracing => "tracing",
             Self::Memory => "memory",
             Self::Socket => "socket",
+            Self::Setting => "setting",
         }
     }
 }

@@ -179,7 +179,7 @@ pub fn probe(
     let folder = rustix::fs::open(directory, opening::DIRECTORY, Mode::empty())
         .map_err(failed("open the directory"))?;
     // A range of no length is refused, and who may not trim at all is told so first.
-    if let Err(errno @ Errno(libc::EPERM | libc::EACCES)) = trim_range(folder.as_fd(), 0, 0) {
+    if let Err(errno @ Errno(libc::EPERM | libc::EACCES)) = trim_range(folder.as_fd(), 0, 0, 0) {
         return Err(ProbeError::NotPermitted { what: TRIM, errno });
     }
     let status = rustix::fs::statvfs(directory).map_err(failed("look for free space"))?;
@@ -240,8 +240,8 @@ fn trim(
         if interrupt.requested() {
             return Err(ProbeError::Interrupted);
         }
-        match trim_range(folder.as_fd(), extent.physical, extent.length) {
-            Ok(()) => {}
+        match trim_range(folder.as_fd(), extent.physical, extent.length, 0) {
+            Ok(_) => {}
             Err(errno @ Errno(libc::EPERM | libc::EACCES)) => {
                 return Err(ProbeError::NotPermitted { what: TRIM, errno });
             }

@@ -35,7 +35,7 @@ use trimbench_core::{
 use crate::clock::{MonotonicClock, exact_timers, pause};
 use crate::ring::Wait;
 use crate::ring::fixed::{FixedRing, Work};
-use crate::statistics::StatisticsSource;
+use crate::statistics::DeviceCounters;
 
 pub use drive::Purger;
 pub use error::BlockError;
@@ -113,7 +113,7 @@ enum Discards {
 
 enum Counters {
     /// The kernel's, of a device.
-    Kernel(StatisticsSource),
+    Kernel(DeviceCounters),
     /// Our own, of an image.
     Own(DeviceStatistics),
 }
@@ -150,7 +150,7 @@ impl BlockTarget {
         let counters = match medium.device() {
             None => Counters::Own(DeviceStatistics::default()),
             Some(device) => {
-                let source = StatisticsSource::of_device(device);
+                let source = DeviceCounters::of_device(device);
                 Counters::Kernel(source.ok_or(BlockError::NoDiscardCounters)?)
             }
         };

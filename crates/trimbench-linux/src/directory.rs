@@ -49,7 +49,7 @@ use crate::clock::{MonotonicClock, exact_timers};
 use crate::drain::drain_rule;
 use crate::ioctl;
 use crate::size_classes::Direction;
-use crate::statistics::StatisticsSource;
+use crate::statistics::DeviceCounters;
 use crate::tracepoints::{Tracer, TracingError};
 use crate::workers::Workers;
 
@@ -109,7 +109,7 @@ pub struct DirectoryTarget {
     discard_path: DirectoryDiscardPath,
     caveats: Vec<Caveat>,
     cleaned: Vec<PathBuf>,
-    statistics: StatisticsSource,
+    statistics: DeviceCounters,
     devices: Vec<BlockDevice>,
     tracer: Option<Tracer>,
     /// Metadata commands that may start; `reap` decides where.
@@ -147,7 +147,7 @@ impl DirectoryTarget {
         if let Some(folder) = masked_device(&mount) {
             return Err(Problem::Masked { folder }.into());
         }
-        let statistics = StatisticsSource::open(&mount)
+        let statistics = DeviceCounters::open(&mount)
             .ok_or_else(|| Problem::NoDiscardCounters { path: parent.to_owned() })?;
         let workspace = Workspace::create(parent).map_err(|errno| not_writable(parent, errno))?;
         let directory = workspace.directory().map_err(kernel("open the working directory"))?;

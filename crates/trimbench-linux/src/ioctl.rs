@@ -1,7 +1,7 @@
-//! The ioctls of what is measured that no crate wraps: FITRIM, FIEMAP, XFS's wait for deferred
-//! inactivation, what the block layer does with a range, and the passthrough of commands to drives
-//! ([`nvme_command`], [`scsi_command`]); and one signal that must not end the program. Those of the
-//! safety gate are `trimbench-claim`'s.
+//! The ioctls of what is measured that no crate wraps: FITRIM, FIEMAP, where free space is
+//! ([`free_space`]), XFS's wait for deferred inactivation, what the block layer does with a range,
+//! and the passthrough of commands to drives ([`nvme_command`], [`scsi_command`]); and one signal
+//! that must not end the program. Those of the safety gate are `trimbench-claim`'s.
 //!
 //! Numbers and layouts are kernel ABI: `include/uapi/linux/fs.h`, `fiemap.h` and
 //! `fs/xfs/libxfs/xfs_fs.h`. Each structure is passed by pointer and written by the kernel within
@@ -13,10 +13,15 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use trimbench_claim::last_errno;
 use trimbench_core::Errno;
 
+mod free_space;
 mod passthrough;
 #[cfg(test)]
 mod tests;
 
+pub use free_space::{
+    BtrfsChunk, FreeRange, XfsGeometry, btrfs_chunks, btrfs_free_space, btrfs_unallocated,
+    free_space_map, xfs_geometry,
+};
 pub(crate) use passthrough::{
     Data, NvmeCommand, ScsiOutcome, nvme_command, nvme_namespace, scsi_command,
 };
@@ -113,7 +118,7 @@ pub fn run_first(priority: i32) -> bool {
 /// The byte count that the kernel returns is dropped: on XFS it is the length asked for. The
 /// device's own counters tell the truth.
 pub(crate) fn trim_free_space(directory: BorrowedFd<'_>) -> Result<(), Errno> {
-    trim_range(directory, 0, u64::MAX)
+    trim_range(directory, 0, u64::MAX, 0).map(drop)
 }
 
 pub(crate) fn extent_count(file: BorrowedFd<'_>) -> Result<u64, Errno> {
@@ -166,11 +171,26 @@ pub fn file_extents(file: BorrowedFd<'_>) -> Result<Vec<FileExtent>, Errno> {
     }
 }
 
-/// Has the filesystem of `directory` discard the free space in a range of its device; of btrfs, in
-/// the block groups that begin there, and all unallocated space. Needs `CAP_SYS_ADMIN`.
-pub fn trim_range(directory: BorrowedFd<'_>, start: u64, length: u64) -> Result<(), Errno> {
-    let mut range = FstrimRange { start, length, minimum: 0 };
-    call(directory, FITRIM, &mut range)
+/// Has the filesystem of `directory` discard the free space in a range of its addresses, but no
+/// extent that is shorter than `minimum` bytes; of btrfs, in the block groups that begin there, and
+/// all unallocated space. Needs `CAP_SYS_ADMIN`.
+///
+/// Returns what the kernel says of the bytes trimmed, which is no measure of progress: XFS since
+/// Linux 6.6 returns the length asked for, ext4 returns 0 for groups that it remembers as trimmed,
+/// and an interrupted call returns what it has done so far as if it were all.
+///
+/// # Errors
+/// `EINVAL` for a range of no length, one that begins beyond the end, or on ext4 a minimum above a
+/// block group; `EOPNOTSUPP` where the device or the filesystem does not discard; `EPERM`.
+pub fn trim_range(
+    directory: BorrowedFd<'_>,
+    start: u64,
+    length: u64,
+    minimum: u64,
+) -> Result<u64, Errno> {
+    let mut range = FstrimRange { start, length, minimum };
+    call(directory, FITRIM, &mut range)?;
+    Ok(range.length)
 }
 
 /// Waits until XFS has freed the blocks of the files unlinked so far. Needs `CAP_SYS_ADMIN`.
@@ -198,8 +218,8 @@ fn call_for_value<T>(
     argument: &mut T,
 ) -> Result<libc::c_int, Errno> {
     // SAFETY: the private callers pair each number with the structure whose size it encodes, or
-    // with a larger one that says how much larger it is (`FiemapWithExtents`); the kernel reads and
-    // writes only within it, and only during the call.
+    // with a larger one that says how much larger it is (`FiemapWithExtents`, `FsmapQuery`,
+    // `Search`); the kernel reads and writes only within it, and only during the call.
     let result =
         unsafe { libc::ioctl(file.as_raw_fd(), number as _, std::ptr::from_mut(argument)) };
     if result < 0 { Err(last_errno()) } else { Ok(result) }

@@ -6,7 +6,8 @@
 //! [`Recorder`] records the commands of a device in the same way; [`MkfsProvisioner`] makes
 //! filesystems; [`passthrough`] sends drive commands past the block layer; [`PauseWatch`] notices
 //! when this process does not run, and [`LoadWatch`] what others do with the storage below a
-//! target; [`wall_time_unix`] dates records.
+//! target; [`wall_time_unix`] dates records; [`BorrowedSetting`] changes the largest discard of a
+//! disk and puts it back.
 //!
 //! What may be written is decided in `trimbench-claim`: nothing here opens a block device or an
 //! image of the user's for writing.
@@ -16,6 +17,7 @@
 //! wraps), nowhere else.
 
 mod block;
+mod borrowed;
 mod clock;
 mod directory;
 mod drain;
@@ -32,18 +34,24 @@ mod tracepoints;
 mod workers;
 
 pub use block::{BlockError, BlockMedium, BlockOptions, BlockTarget, FirstWrite, Purger};
+pub use borrowed::{BorrowError, BorrowedSetting, Restored, restore_abandoned};
 pub use clock::{exact_timers, monotonic_time, pause, wall_time_unix};
 pub use directory::{
     DirectoryDiscardPath, DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle,
 };
 pub use drain::{DRAIN_RULES, FilesystemDrain, MountDiscard, drain_of, drain_rule};
-pub use ioctl::{FileExtent, file_extents, ignore_file_size_signal, run_first, trim_range};
+pub use ioctl::{
+    BtrfsChunk, FileExtent, FreeRange, XfsGeometry, btrfs_chunks, btrfs_free_space,
+    btrfs_unallocated, file_extents, free_space_map, ignore_file_size_signal, run_first,
+    trim_range, xfs_geometry,
+};
 pub use load_watch::LoadWatch;
 pub use memory::{available_memory, stack_limit};
 pub use mkfs::{
     CacheControl, FilesystemKind, MakeError, MakeOptions, MemoryLimit, MkfsProvisioner,
 };
 pub use pauses::PauseWatch;
+pub use statistics::DeviceCounters;
 pub use tracepoints::{
     EventTask, RecordedCommand, RecordedEvent, Recorder, RequestWatch, TracedRequest, TracingError,
 };

@@ -22,7 +22,7 @@ use trimbench_core::{Bytes, DevicesUse, Interrupt, LoadSeen, Nanos, ReadTimes};
 
 use crate::clock::{MonotonicClock, exact_timers, pause};
 use crate::pauses::ProcessorWaits;
-use crate::statistics::StatisticsSource;
+use crate::statistics::DeviceCounters;
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +40,7 @@ const MEMORY_PRESSURE: &str = "/proc/pressure/memory";
 #[derive(Debug)]
 pub struct LoadWatch {
     /// Names and counters; `None` without a device, or if it keeps no counters that we know.
-    devices: Option<(String, StatisticsSource)>,
+    devices: Option<(String, DeviceCounters)>,
     /// The first device; `None` where it may not be read.
     node: Option<ReadNode>,
 }
@@ -67,16 +67,16 @@ impl LoadWatch {
     /// at is left out.
     pub fn of(path: &Path) -> Self {
         if let Some(device) = BlockDevice::from_node(path) {
-            let source = StatisticsSource::of_device(&device);
+            let source = DeviceCounters::of_device(&device);
             return Self::with(std::slice::from_ref(&device), source);
         }
         match mount_of(path) {
-            Ok(mount) => Self::with(&devices_of(&mount), StatisticsSource::open(&mount)),
+            Ok(mount) => Self::with(&devices_of(&mount), DeviceCounters::open(&mount)),
             Err(_) => Self { devices: None, node: None },
         }
     }
 
-    fn with(devices: &[BlockDevice], source: Option<StatisticsSource>) -> Self {
+    fn with(devices: &[BlockDevice], source: Option<DeviceCounters>) -> Self {
         let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
         let source = source.filter(|_| !names.is_empty());
         Self {

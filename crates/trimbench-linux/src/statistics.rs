@@ -23,17 +23,17 @@ const SECTOR: u64 = 512;
 
 /// Reads the counters of one device, or of all devices of one filesystem.
 #[derive(Debug)]
-pub(crate) struct StatisticsSource {
+pub struct DeviceCounters {
     /// One a device; kept open, so that a look is one system call (about 2 us).
     files: Vec<File>,
     /// Where btrfs says what it still means to discard; only with `discard=async`.
     pending: Option<PathBuf>,
 }
 
-impl StatisticsSource {
+impl DeviceCounters {
     /// For the filesystem of this mount. Without any device all counters stay 0. `None` if a device
     /// keeps no discard counters (Linux before 4.18).
-    pub(crate) fn open(mount: &Mount) -> Option<Self> {
+    pub fn open(mount: &Mount) -> Option<Self> {
         let files = devices_of(mount).iter().map(counters).collect::<Option<_>>()?;
         let pending = btrfs_folder(mount)
             .filter(|_| mount.has_option("discard=async"))
@@ -42,13 +42,13 @@ impl StatisticsSource {
     }
 
     /// For this device alone. `None` if it keeps no discard counters (Linux before 4.18).
-    pub(crate) fn of_device(device: &BlockDevice) -> Option<Self> {
+    pub fn of_device(device: &BlockDevice) -> Option<Self> {
         Some(Self { files: vec![counters(device)?], pending: None })
     }
 
     /// The sums over the devices now; `outstanding` is left 0, for the kernel's number counts
     /// everybody's requests.
-    pub(crate) fn read(&self) -> DeviceStatistics {
+    pub fn read(&self) -> DeviceStatistics {
         let mut sum = DeviceStatistics::default();
         for device in self.files.iter().filter_map(read) {
             add(&mut sum.read, device.read);

@@ -38,7 +38,7 @@ fn written_bytes_of_the_root_filesystem_are_counted() {
         eprintln!("SKIP: /var/tmp has no block device");
         return;
     }
-    let source = StatisticsSource::open(&mount).unwrap();
+    let source = DeviceCounters::open(&mount).unwrap();
     let before = source.read();
     let path = folder.path().join("file");
     std::fs::write(&path, vec![7_u8; 1 << 20]).unwrap();
