@@ -1,0 +1,209 @@
+//! Where the probe reads: the blocks of a file of our own, followed down the stack.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use rustix::fs::{Mode, OFlags};
+use trimbench_claim::mounts::{Mount, mount_of};
+use trimbench_claim::sysfs::{BlockDevice, devices_of};
+use trimbench_claim::{errno_in, errno_of, opening};
+use trimbench_core::rng::Rng;
+use trimbench_core::units::index;
+use trimbench_core::{Bytes, Errno, Nanos};
+use trimbench_linux::{FileExtent, file_extents};
+
+/// Bytes of the file, and of a read.
+const FILE: u64 = 1 << 20;
+pub(super) const READ: u64 = 4_096;
+const SECTOR: u64 = 512;
+/// How long a filesystem may take to make the file. A frozen one takes until it is thawed.
+const PATIENCE: Nanos = Nanos::from_secs(2);
+/// Loop devices above each other, at most.
+const DEPTH: usize = 8;
+
+/// Blocks that can be read by a probe.
+#[derive(Debug)]
+pub struct ProbePlace {
+    /// Opened past the page cache.
+    pub(super) file: File,
+    /// Where the reads are: bytes.
+    pub(super) offsets: Vec<u64>,
+    /// The device whose requests are counted.
+    pub device: BlockDevice,
+    /// What is read, for people: "`/dev/vda`, 3 layers down".
+    pub what: String,
+    /// The file itself: its blocks are free again when it is closed.
+    blocks: OwnedFd,
+}
+
+/// Why there is no probe.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProbePlaceError {
+    /// The filesystem takes no file: it is read-only or full, or cannot make one without a name.
+    #[error("no file for probe reads can be made in `{}`: {errno}", path.display())]
+    File {
+        /// The mount point.
+        path: PathBuf,
+        /// The reason.
+        errno: Errno,
+    },
+    /// The filesystem did not answer within two seconds: it is frozen, or its device is stuck.
+    #[error("`{}` did not take a file of 1 MiB within 2 s: is it frozen?", path.display())]
+    Stuck {
+        /// The mount point.
+        path: PathBuf,
+    },
+    /// Neither the file nor a device below can be read past the page cache.
+    #[error("the probe cannot read `{}` past the page cache: {errno}", path.display())]
+    Read {
+        /// The file or device.
+        path: PathBuf,
+        /// The reason.
+        errno: Errno,
+    },
+}
+
+impl ProbePlace {
+    /// Makes the file in an open directory of a mount and looks where its blocks are.
+    pub fn in_mount(mount: &Mount, directory: &OwnedFd) -> Result<Self, ProbePlaceError> {
+        let path = &mount.mount_point;
+        let failed = |errno| ProbePlaceError::File { path: path.clone(), errno };
+        let directory = rustix::io::fcntl_dupfd_cloexec(directory, 0).map_err(errno_of);
+        let directory = directory.map_err(failed)?;
+        // Made by a thread that is left behind where the filesystem is frozen.
+        let (done, made) = mpsc::sync_channel(1);
+        let make = move || {
+            let _ = done.send(make_file(&directory));
+        };
+        let thread = std::thread::Builder::new().name("probe file".to_owned()).spawn(make);
+        thread.map_err(|error| failed(errno_in(&error)))?;
+        let made = made.recv_timeout(std::time::Duration::from_nanos(PATIENCE.0));
+        let (file, blocks) = made
+            .map_err(|_| ProbePlaceError::Stuck { path: path.clone() })?
+            .map_err(|error| failed(errno_in(&error)))?;
+        let offsets = (0..FILE / READ).map(|at| at * READ).collect();
+        let device = devices_of(mount).into_iter().next();
+        let device = device.ok_or(failed(errno_of(rustix::io::Errno::NODEV)))?;
+        let place = Self { file, offsets, device, what: "its own file".to_owned(), blocks };
+        place.descended(mount)
+    }
+
+    /// The same blocks, at the lowest device where they can be found.
+    fn descended(mut self, mount: &Mount) -> Result<Self, ProbePlaceError> {
+        let extents = file_extents(self.blocks.as_fd()).unwrap_or_default();
+        let mut offsets = map(&self.offsets, &extents);
+        let mut mount = mount.clone();
+        let mut layers = 0;
+        while layers < DEPTH && has_device_addresses(&mount) && !offsets.is_empty() {
+            let Some(device) = only_device(&mount) else { break };
+            // A partition begins somewhere on its disk.
+            let (disk, shift) = (device.whole(), start_of(&device));
+            offsets = offsets.iter().map(|offset| offset + shift).collect();
+            if let Ok(file) = open_direct(&disk.node()) {
+                self.what = format!("`{}`", disk.node().display());
+                (self.file, self.offsets) = (file, offsets.clone());
+            } else if let Some((file, places)) = (layers > 0).then(|| own_program(&mount)).flatten()
+            {
+                // Some machines let nobody open the disk that they run on.
+                self.what = format!("this program's file on `{}`", disk.node().display());
+                (self.file, self.offsets) = (file, places);
+            } else {
+                break;
+            }
+            layers += 1;
+            self.device = disk.clone();
+            let Some((backing, extents, shift)) = backing_of(&disk) else { break };
+            offsets = offsets.iter().map(|offset| offset + shift).collect();
+            offsets = map(&offsets, &extents);
+            mount = backing;
+        }
+        let mut block = crate::probe::prober::aligned_block();
+        let first = self.offsets[0];
+        let read = block.with(|buffer| self.file.read_exact_at(buffer, first));
+        let path = self.device.node();
+        read.map_err(|error| ProbePlaceError::Read { path, errno: errno_in(&error) })?;
+        Ok(self)
+    }
+
+    /// Bytes that the probe has written, once.
+    pub const WRITTEN: Bytes = Bytes(FILE);
+}
+
+/// The file: opened past the page cache to be read, and as it was made.
+fn make_file(directory: &OwnedFd) -> io::Result<(File, OwnedFd)> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let blocks = rustix::fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?;
+    let file = File::from(blocks.try_clone()?);
+    let mut rng = Rng::new(trimbench_claim::random().unwrap_or(1));
+    let mut content = Vec::with_capacity(index(FILE));
+    while content.len() < index(FILE) {
+        content.extend_from_slice(&rng.below(u64::MAX).to_le_bytes());
+    }
+    file.write_all_at(&content, 0)?;
+    file.sync_all()?;
+    let again = open_direct(Path::new(&format!("/proc/self/fd/{}", blocks.as_raw_fd())))?;
+    Ok((again, blocks))
+}
+
+fn open_direct(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECT | OFlags::NONBLOCK;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// This program's own file, if it is on the filesystem of this mount, and the places of its blocks.
+fn own_program(mount: &Mount) -> Option<(File, Vec<u64>)> {
+    let file = open_direct(Path::new("/proc/self/exe")).ok()?;
+    let status = rustix::fs::fstat(&file).ok()?;
+    let device = (rustix::fs::major(status.st_dev), rustix::fs::minor(status.st_dev));
+    let blocks = u64::try_from(status.st_size).ok()? / READ;
+    let places = (0..blocks).map(|at| at * READ).collect();
+    (device == mount.device && blocks > 0).then_some((file, places))
+}
+
+/// Whether a file's extents are addresses of its one device. Those of btrfs are its own.
+fn has_device_addresses(mount: &Mount) -> bool {
+    matches!(mount.filesystem.as_str(), "ext2" | "ext3" | "ext4" | "xfs" | "f2fs" | "vfat")
+}
+
+fn only_device(mount: &Mount) -> Option<BlockDevice> {
+    let mut devices = devices_of(mount);
+    let device = devices.pop()?;
+    devices.is_empty().then_some(device)
+}
+
+/// Where a partition begins on its disk, bytes.
+fn start_of(device: &BlockDevice) -> u64 {
+    if device.is_partition() { device.own_number("start").unwrap_or(0) * SECTOR } else { 0 }
+}
+
+/// The file below a loop device: its mount, its extents, and where in it the device begins.
+fn backing_of(disk: &BlockDevice) -> Option<(Mount, Vec<FileExtent>, u64)> {
+    if !disk.name.starts_with("loop") {
+        return None;
+    }
+    let path = PathBuf::from(disk.attribute("loop/backing_file")?);
+    let mount = mount_of(&path).ok().filter(has_device_addresses)?;
+    let file = rustix::fs::open(&path, opening::READ, Mode::empty()).ok()?;
+    let extents = file_extents(file.as_fd()).ok()?;
+    Some((mount, extents, disk.number("loop/offset").unwrap_or(0)))
+}
+
+/// Where these places of a file are on its device; those without a place of their own are left
+/// out.
+fn map(offsets: &[u64], extents: &[FileExtent]) -> Vec<u64> {
+    let place = |offset: &u64| {
+        let at = extents.partition_point(|it| it.logical <= *offset).checked_sub(1)?;
+        let FileExtent { logical, physical, length } = extents[at];
+        let within = offset - logical;
+        (within + READ <= length).then_some(physical + within)
+    };
+    offsets.iter().filter_map(place).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! A filesystem on a loop device of a test's own, and trimpace as it works on it.
+
+use std::env;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use trimbench_core::Nanos;
+use trimbench_linux::{monotonic_time, pause};
+
+/// Set where a test runs again, in its own mount namespace: the folder that it may use.
+const APART: &str = "TRIMPACE_TEST_APART";
+/// Its name, for what it skips.
+const NAME: &str = "TRIMPACE_TEST_NAME";
+/// Loop devices that nobody who asks for a free one gets.
+const NUMBERS: std::ops::Range<u32> = 600..900;
+/// Longer than anything here should take.
+const PATIENCE: Nanos = Nanos::from_secs(20);
+
+pub(crate) const EXT4: &[&str] = &["mkfs.ext4", "-q", "-E", "nodiscard,lazy_itable_init=0"];
+pub(crate) const XFS: &[&str] = &["mkfs.xfs", "-q", "-K"];
+pub(crate) const BTRFS: &[&str] = &["mkfs.btrfs", "-q", "-K", "-m", "single", "-d", "single"];
+
+/// Unmounted, detached and removed when dropped.
+pub(crate) struct Stage {
+    pub(crate) node: String,
+    pub(crate) place: PathBuf,
+    pub(crate) image: PathBuf,
+}
+
+/// What a program did.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// `None` if a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) errors: String,
+}
+
+/// A trimpace that works.
+pub(crate) struct Running(Option<Child>);
+
+/// Runs a test again in a mount namespace of its own; its folder there.
+pub(crate) fn apart(test: &str) -> Option<PathBuf> {
+    if let Some(folder) = env::var_os(APART) {
+        run("mount", &["-t", "tmpfs", "-o", "mode=755", "none", "/run"]);
+        return Some(PathBuf::from(folder));
+    }
+    let needs: [&[&str]; 4] = [
+        &["unshare", "--mount", "true"],
+        &["losetup", "--find"],
+        &["mkfs.ext4", "-V"],
+        &["fstrim", "--version"],
+    ];
+    let works = |command: &&[&str]| {
+        let output = Command::new(command[0]).args(&command[1..]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if let Some(missing) = needs.iter().find(|command| !works(command)) {
+        eprintln!("SKIP {test}: no {}", missing.join(" "));
+        return None;
+    }
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "slave"])
+        .arg(env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(APART, folder.path())
+        .env(NAME, test)
+        .output()
+        .unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
+    printed.lines().filter(|line| line.starts_with("SKIP")).for_each(|line| eprintln!("{line}"));
+    None
+}
+
+impl Stage {
+    /// An empty filesystem of this size; `None`, said, without the program that makes it.
+    pub(crate) fn new(folder: &Path, name: &str, mib: u64, mkfs: &[&str]) -> Option<Self> {
+        let image = folder.join(name);
+        File::create(&image).unwrap().set_len(mib << 20).unwrap();
+        let program = [mkfs, &[image.to_str().unwrap()]].concat();
+        let made = Command::new(program[0]).args(&program[1..]).output();
+        if !made.is_ok_and(|output| output.status.success()) {
+            return skip(&format!("no {}", program[0]));
+        }
+        let place = folder.join(format!("{name}-mount"));
+        fs::create_dir(&place).unwrap();
+        let node = attach(&image);
+        let stage = Self { node, place, image };
+        let mounted = Command::new("mount").args(stage.mount_arguments()).output().unwrap();
+        if !mounted.status.success() {
+            return skip(&format!("the kernel does not mount {name}"));
+        }
+        Some(stage)
+    }
+
+    /// The same, with files of 16 KiB to 112 KiB of which every second was deleted.
+    pub(crate) fn filled(folder: &Path, name: &str, mib: u64, mkfs: &[&str]) -> Option<Self> {
+        const FILES: u32 = 1_200;
+        let stage = Self::new(folder, name, mib, mkfs)?;
+        let content = vec![0x5a; 112 << 10];
+        let path = |file: u32| stage.place.join(file.to_string());
+        for file in 0..FILES {
+            let length = trimbench_core::units::index(u64::from(16 + file * 7919 % 97)) << 10;
+            fs::write(path(file), &content[..length]).unwrap();
+        }
+        run("sync", &["-f", stage.point()]);
+        (0..FILES).step_by(2).for_each(|file| fs::remove_file(path(file)).unwrap());
+        stage.mount_anew();
+        Some(stage)
+    }
+
+    pub(crate) fn point(&self) -> &str {
+        self.place.to_str().unwrap()
+    }
+
+    /// What it remembers as trimmed is forgotten.
+    pub(crate) fn mount_anew(&self) {
+        self.unmount();
+        self.mount();
+    }
+
+    pub(crate) fn mount(&self) {
+        run("mount", &self.mount_arguments());
+    }
+
+    pub(crate) fn unmount(&self) {
+        run("sync", &["-f", self.point()]);
+        run("umount", &[self.point()]);
+    }
+
+    fn mount_arguments(&self) -> [&str; 4] {
+        ["-o", "nodiscard", &self.node, self.point()]
+    }
+
+    fn queue(&self, name: &str) -> PathBuf {
+        PathBuf::from(self.node.replace("/dev/", "/sys/block/")).join(name)
+    }
+
+    /// The largest discard, now.
+    pub(crate) fn largest(&self) -> u64 {
+        let text = fs::read_to_string(self.queue("queue/discard_max_bytes")).unwrap();
+        text.trim().parse().unwrap()
+    }
+
+    pub(crate) fn set_largest(&self, bytes: u64) {
+        fs::write(self.queue("queue/discard_max_bytes"), bytes.to_string()).unwrap();
+    }
+
+    /// Bytes that the device has discarded so far.
+    pub(crate) fn counted(&self) -> u64 {
+        self.counters()[13] * 512
+    }
+
+    fn counters(&self) -> Vec<u64> {
+        let text = fs::read_to_string(self.queue("stat")).unwrap();
+        text.split_whitespace().map(|word| word.parse().unwrap()).collect()
+    }
+
+    /// Bytes that the device was asked to discard since it was attached, once it is at rest.
+    pub(crate) fn discarded(&self) -> u64 {
+        run("sync", &["-f", self.point()]);
+        let (mut last, mut rested) = (self.counters(), 0);
+        while rested < 4 {
+            pause(Nanos::from_millis(25));
+            let now = self.counters();
+            let is_at_rest = now[8] == 0 && now[13] == last[13];
+            rested = if is_at_rest { rested + 1 } else { 0 };
+            last = now;
+        }
+        last[13] * 512
+    }
+
+    /// What a program has discarded that must succeed.
+    pub(crate) fn discarded_by(&self, program: &str, arguments: &[&str]) -> u64 {
+        let before = self.discarded();
+        run(program, &[arguments, &[self.point()]].concat());
+        self.discarded() - before
+    }
+
+    /// Begins `trimpace once` here.
+    pub(crate) fn begin(&self, arguments: &[&str]) -> Running {
+        Running::begin(&[&["once"], arguments, &[self.point()]].concat())
+    }
+
+    /// `trimpace once` here.
+    pub(crate) fn once(&self, arguments: &[&str]) -> Ended {
+        self.begin(arguments).ended()
+    }
+
+    /// Names and contents of all files.
+    pub(crate) fn checksums(&self) -> String {
+        let sums = "find . -type f -print0 | sort -z | xargs -0 -r sha256sum | sha256sum";
+        run("sh", &["-c", &format!("cd {} && {sums}", self.point())])
+    }
+
+    /// Unmounted, it is what its own checker takes for intact.
+    pub(crate) fn check(&self, program: &[&str]) {
+        self.unmount();
+        run(program[0], &[&program[1..], &[self.image.to_str().unwrap()]].concat());
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let quietly = |program: &str, arguments: &[&str]| {
+            Command::new(program).args(arguments).stderr(Stdio::null()).status()
+        };
+        let _ = quietly("fsfreeze", &["--unfreeze", self.point()]);
+        let _ = quietly("umount", &["--lazy", self.point()]);
+        let _ = quietly("losetup", &["--detach", &self.node]);
+        let number = self.node.trim_start_matches("/dev/loop");
+        let remove =
+            format!("import fcntl; fcntl.ioctl(open('/dev/loop-control'), 0x4C81, {number})");
+        let _ = quietly("python3", &["-c", &remove]);
+    }
+}
+
+impl Running {
+    pub(crate) fn begin(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trimpace"));
+        command.args(arguments).stdin(Stdio::null());
+        Self(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.0.as_mut().unwrap().try_wait().unwrap().is_some()
+    }
+
+    /// A signal by name, as `INT`.
+    pub(crate) fn signal(&self, name: &str) {
+        run("kill", &["-s", name, &self.0.as_ref().unwrap().id().to_string()]);
+    }
+
+    /// What it did. It must end.
+    pub(crate) fn ended(mut self) -> Ended {
+        assert!(holds_within(PATIENCE, || self.is_over()), "it does not end");
+        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        Ended {
+            code: output.status.code(),
+            signal: output.status.signal(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            errors: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// `trimpace` with these arguments.
+pub(crate) fn trimpace(arguments: &[&str]) -> Ended {
+    Running::begin(arguments).ended()
+}
+
+/// Whether it comes true within this time.
+pub(crate) fn holds_within(time: Nanos, mut condition: impl FnMut() -> bool) -> bool {
+    let end = monotonic_time() + time;
+    loop {
+        if condition() {
+            return true;
+        }
+        if monotonic_time() > end {
+            return false;
+        }
+        pause(Nanos::from_millis(1));
+    }
+}
+
+/// What a program prints that must succeed.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn skip(reason: &str) -> Option<Stage> {
+    eprintln!("SKIP {}: {reason}", env::var_os(NAME).unwrap().display());
+    None
+}
+
+/// A loop device whose number did not exist: nobody has changed its settings.
+fn attach(image: &Path) -> String {
+    let is_unused = |number: &u32| !Path::new(&format!("/sys/block/loop{number}")).exists();
+    let mut nodes = NUMBERS.filter(is_unused).map(|number| format!("/dev/loop{number}"));
+    let attached = |node: &String| {
+        let output = Command::new("losetup").arg(node).arg(image).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    nodes.find(attached).expect("there are loop devices")
+}
