@@ -3,7 +3,6 @@
 
 mod arrivals;
 mod beside_discard;
-mod detached;
 mod direct;
 mod exact;
 mod hostile;

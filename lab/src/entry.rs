@@ -1,5 +1,7 @@
 //! What can be measured: entries, by subject.
 
+use std::fmt;
+
 use anyhow::Result;
 use tests::Need;
 
@@ -32,6 +34,19 @@ pub(crate) struct Entry {
     /// Measures.
     pub(crate) run: fn(&Lab<'_>) -> Result<Vec<Figure>>,
 }
+
+/// Why the machine cannot measure an entry, where that is found only while it runs: too little free
+/// space, too much other load. Returned as an error, it is reported as skipped.
+#[derive(Debug)]
+pub(crate) struct NotMeasured(pub(crate) String);
+
+impl fmt::Display for NotMeasured {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotMeasured {}
 
 /// The emulated SSD and its profiles.
 pub(crate) const DRIVES: &[&str] = &["crates/trimbench-core", "crates/trimbench-ssd", "profiles"];

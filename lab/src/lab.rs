@@ -25,6 +25,7 @@ pub(crate) struct Lab<'a> {
     deadline: Deadline,
     folder: TempDir,
     program: OnceCell<BuiltProgram>,
+    pacer: OnceCell<PathBuf>,
 }
 
 impl<'a> Lab<'a> {
@@ -38,7 +39,14 @@ impl<'a> Lab<'a> {
         fs::create_dir_all(&place).with_context(|| format!("make {}", place.display()))?;
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&place);
         let folder = folder.with_context(|| format!("make a folder in {}", place.display()))?;
-        Ok(Self { repository, is_short, deadline, folder, program: OnceCell::new() })
+        Ok(Self {
+            repository,
+            is_short,
+            deadline,
+            folder,
+            program: OnceCell::new(),
+            pacer: OnceCell::new(),
+        })
     }
 
     /// The checkout.
@@ -71,11 +79,21 @@ impl<'a> Lab<'a> {
         if let Some(program) = self.program.get() {
             return Ok(program);
         }
-        let mut build = self.repository.command("cargo", &["build", "--release", "--quiet"]);
-        process::run_well(&mut build, Some(self.deadline))?;
-        let binary = self.repository.target().join("release/trimbench");
-        ensure!(binary.exists(), "the release build made no {}", binary.display());
+        let binary = self.built("trimbench")?;
         Ok(self.program.get_or_init(|| BuiltProgram::at(binary).until(self.deadline)))
+    }
+
+    /// `trimpace` with these arguments: the release build, brought up to date first.
+    pub(crate) fn trimpace(&self, arguments: &[&str]) -> Result<Command> {
+        let path = if let Some(path) = self.pacer.get() {
+            path
+        } else {
+            let built = self.built("trimpace")?;
+            self.pacer.get_or_init(|| built)
+        };
+        let mut command = Command::new(path);
+        command.args(arguments).env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
+        Ok(command)
     }
 
     /// Runs a program to its end and keeps what it prints.
@@ -144,6 +162,15 @@ impl<'a> Lab<'a> {
     pub(crate) fn loop_device(&self, parent: &Path, mebibytes: u64) -> Result<LoopDevice> {
         ensure!(rustix::process::geteuid().is_root(), "loop devices need root");
         Ok(LoopDevice::within(parent, mebibytes))
+    }
+
+    /// The release build of the program of this package, brought up to date.
+    fn built(&self, package: &str) -> Result<PathBuf> {
+        let words = ["build", "--release", "--quiet", "--package", package];
+        process::run_well(&mut self.repository.command("cargo", &words), Some(self.deadline))?;
+        let binary = self.repository.target().join("release").join(package);
+        ensure!(binary.exists(), "the release build made no {}", binary.display());
+        Ok(binary)
     }
 
     /// A path in the checkout.

@@ -16,6 +16,7 @@
 mod advice;
 mod attach;
 mod attempts;
+mod detached;
 mod doctor;
 mod documents;
 mod drive_model;
@@ -27,6 +28,7 @@ mod fit;
 mod kernels;
 mod lab;
 mod measured;
+mod pace;
 mod pictures;
 mod real_drives;
 mod results;
@@ -43,13 +45,13 @@ use serde_json::json;
 use xtask::steps::Deadline;
 use xtask::{Repository, process};
 
-use entry::{Entry, Subject};
+use entry::{Entry, NotMeasured, Subject};
 use figure::Figure;
 use lab::Lab;
 use results::Measured;
 
 /// Every subject.
-const SUBJECTS: [Subject; 11] = [
+const SUBJECTS: [Subject; 12] = [
     drive_model::SUBJECT,
     filesystems::SUBJECT,
     kernels::SUBJECT,
@@ -61,6 +63,7 @@ const SUBJECTS: [Subject; 11] = [
     speed::SUBJECT,
     advice::SUBJECT,
     doctor::SUBJECT,
+    pace::SUBJECT,
 ];
 
 /// What an entry may take.
@@ -147,7 +150,7 @@ fn run(arguments: Arguments) -> Result<bool> {
 
 /// The entries of these names; all without any.
 fn chosen(wanted: &[String]) -> Result<Vec<(&'static Subject, &'static Entry)>> {
-    static ALL: [Subject; 11] = SUBJECTS;
+    static ALL: [Subject; 12] = SUBJECTS;
     let all = || ALL.iter().flat_map(|of| of.entries.iter().map(move |entry| (of, entry)));
     let mut chosen = Vec::new();
     for name in wanted {
@@ -198,6 +201,10 @@ fn measure(
     // A panic, as of a helper to which the machine refuses something, is an error.
     let figures = match attempts::caught(|| (entry.run)(&lab)) {
         Ok(figures) => figures,
+        Err(error) if error.is::<NotMeasured>() => {
+            println!("{}", json!({ "id": id, "skipped": error.to_string() }));
+            return Ok(true);
+        }
         Err(error) => {
             println!("{}", json!({ "id": id, "error": format!("{error:#}"), "command": command }));
             return Ok(false);

@@ -15,7 +15,7 @@ use trimbench_core::rng::Rng;
 use xtask::process;
 
 use super::SOURCES;
-use super::detached::DetachedDrive;
+use crate::detached::DetachedDrive;
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;

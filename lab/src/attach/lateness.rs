@@ -5,8 +5,8 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 use trimbench_attach::RequestKind;
 
-use super::detached::DetachedDrive;
-use super::{SOURCES, fio};
+use super::{CAPACITY, SOURCES, fio};
+use crate::detached::DetachedDrive;
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::fio::number;
@@ -57,7 +57,7 @@ fn mix<'a>(
     arguments: &[&str],
     seconds: u32,
 ) -> Result<(DetachedDrive<'a>, Value, f64)> {
-    let drive = DetachedDrive::filled(lab, PROFILE)?;
+    let drive = DetachedDrive::filled(lab, PROFILE, CAPACITY)?;
     let time = format!("--runtime={seconds}");
     let all = [&["--rw=randrw", "--bs=4k", "--iodepth=32", "--time_based", &time], arguments];
     let job = fio(lab, drive.node(), &all.concat())?;

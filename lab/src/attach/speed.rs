@@ -8,8 +8,8 @@ use ::tests::Need::{Fuse, Loop, Program, Root};
 use anyhow::Result;
 use trimbench_results::statistics::median;
 
-use super::detached::DetachedDrive;
 use super::{CAPACITY, SOURCES, fio, with_settings};
+use crate::detached::DetachedDrive;
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::fio::number;
@@ -46,7 +46,7 @@ pub(super) fn middle(values: &[f64]) -> f64 {
 }
 
 fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
-    let drive = DetachedDrive::filled(lab, &with_settings(PROFILE, &NOTHING))?;
+    let drive = DetachedDrive::filled(lab, &with_settings(PROFILE, &NOTHING), CAPACITY)?;
     let folder = lab.memory_folder()?;
     let image = folder.path().join("image");
     std::fs::File::create(&image)?.set_len(CAPACITY.0)?;

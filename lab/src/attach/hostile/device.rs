@@ -15,8 +15,8 @@ use trimbench_core::units::index;
 use xtask::process;
 
 use super::{CAPACITY, GUARD, Neighbourhood, PROFILE, Survived, attack_for, frame, peak_mib};
-use crate::attach::detached::DetachedDrive;
 use crate::attach::direct::DirectFile;
+use crate::detached::DetachedDrive;
 use crate::figure::Figure;
 use crate::lab::Lab;
 

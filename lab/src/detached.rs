@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use rustix::process::Pid;
 use trimbench_attach::{Answer, Order, Statistics, ask, attached};
+use trimbench_core::Bytes;
 
-use super::CAPACITY;
 use crate::lab::Lab;
 
 /// The drive. It is detached when dropped, unless its process has ended.
-pub(super) struct DetachedDrive<'a> {
+pub(crate) struct DetachedDrive<'a> {
     lab: &'a Lab<'a>,
     node: PathBuf,
     socket: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct DetachedDrive<'a> {
 
 impl<'a> DetachedDrive<'a> {
     /// `trimbench attach --detach` with these arguments.
-    pub(super) fn start(lab: &'a Lab<'a>, arguments: &[&str]) -> Result<Self> {
+    pub(crate) fn start(lab: &'a Lab<'a>, arguments: &[&str]) -> Result<Self> {
         let arguments = [&["attach", "--detach"], arguments].concat();
         let output = lab.program()?.call_well(&mut lab.trimbench(&arguments)?)?;
         let node = PathBuf::from(output.stdout.trim());
@@ -29,34 +29,34 @@ impl<'a> DetachedDrive<'a> {
         Ok(Self { lab, node, socket, process: process.context("no process")? })
     }
 
-    /// A drive of [`CAPACITY`], each block of it written once.
-    pub(super) fn filled(lab: &'a Lab<'a>, profile: &str) -> Result<Self> {
-        let capacity = CAPACITY.to_string();
+    /// A drive of this profile and capacity, each block of it written once.
+    pub(crate) fn filled(lab: &'a Lab<'a>, profile: &str, capacity: Bytes) -> Result<Self> {
+        let capacity = capacity.to_string();
         Self::start(lab, &[profile, "--capacity", &capacity, "--state", "filled"])
     }
 
     /// Its block device.
-    pub(super) fn node(&self) -> &Path {
+    pub(crate) fn node(&self) -> &Path {
         &self.node
     }
 
     /// Where it is asked.
-    pub(super) fn socket(&self) -> &Path {
+    pub(crate) fn socket(&self) -> &Path {
         &self.socket
     }
 
     /// What serves it.
-    pub(super) fn process(&self) -> Pid {
+    pub(crate) fn process(&self) -> Pid {
         self.process
     }
 
     /// Whether its process answers.
-    pub(super) fn answers(&self) -> bool {
+    pub(crate) fn answers(&self) -> bool {
         matches!(ask(&self.socket, &Order::Status), Ok(Answer::Status(_)))
     }
 
     /// What it has counted.
-    pub(super) fn statistics(&self) -> Result<Statistics> {
+    pub(crate) fn statistics(&self) -> Result<Statistics> {
         match ask(&self.socket, &Order::Statistics)? {
             Answer::Statistics(statistics) => Ok(statistics),
             other => bail!("statistics were asked for, not {other:?}"),
