@@ -125,7 +125,9 @@ impl BorrowedSetting {
         noted.map_err(|errno| BorrowError::Journal { path: self.journal.path(), errno })?;
         (self.entry, self.changed) = (entry, true);
         write(&self.disk, next).map_err(|errno| refused(&self.disk, errno))?;
-        let in_force = self.disk.number(SETTING).unwrap_or(next);
+        // More than was written is what somebody else has written since: not ours.
+        let read_back = self.disk.number(SETTING).filter(|found| *found <= next);
+        let in_force = read_back.unwrap_or(next);
         self.entry.in_force_bytes = in_force;
         Ok(Bytes(in_force))
     }

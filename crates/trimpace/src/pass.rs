@@ -294,6 +294,7 @@ impl<'a> Pass<'a> {
         // What came before is not of this step.
         self.look();
         let before = self.discards.discarded();
+        let paused = self.pauses.total();
         let begun = now();
         self.law.pacing().began(begun, call.free);
         self.outcome.calls += 1;
@@ -328,7 +329,9 @@ impl<'a> Pass<'a> {
         }
         self.look();
         let done = self.since(before);
-        self.law.pacing().ended(ended, done);
+        // A second in which this process was stopped is none of the device's.
+        let took = ended.since(begun).saturating_sub(self.pauses.total().saturating_sub(paused));
+        self.law.pacing().ended(Instant::from_start(begun.since_start() + took), done);
         self.set_gap(1);
         None
     }

@@ -327,6 +327,8 @@ impl Governor {
 
     /// Keeps credit and account up to now.
     fn keep(&mut self, now: Instant) {
+        // What was told of a step may come after what was seen since.
+        let now = self.kept_to.map_or(now, |kept_to| kept_to.max(now));
         let Some(from) = self.kept_to.replace(now) else {
             (self.began_at, self.last_request_at) = (now, now);
             return;

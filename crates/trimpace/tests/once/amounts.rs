@@ -64,7 +64,8 @@ fn each_law_and_option_trims_what_is_left() {
         &["--law", "mean", "--chunk", "256M"],
         &["--share", "5%"],
         &["--deadline", "2s"],
-        &["--probe", "none"],
+        // Alone, it takes up to 10 s (see the test of `--minimum`, where there is less to do).
+        &["--probe", "none", "--deadline", "2s"],
         &["--cover", "99%"],
     ];
     for law in laws {
@@ -74,8 +75,9 @@ fn each_law_and_option_trims_what_is_left() {
         assert_eq!(ended.code, Some(0), "{law:?} {ended:?}");
         assert_eq!(ended.out, "", "{law:?}");
         let ours = stage.discarded() - before;
-        // The probe's file, if there is one, and with a share the smallest extents are left.
-        let least = if law[0] == "--cover" { theirs / 100 * 99 - PROBE } else { theirs - PROBE };
+        // The probe's file, if there is one, and with a share the smallest extents are left: those
+        // of the time before that file took its place, so a little more than 1 %.
+        let least = if law[0] == "--cover" { theirs / 100 * 98 - PROBE } else { theirs - PROBE };
         assert!((least..=theirs).contains(&ours), "{law:?}: {ours} {theirs}");
         assert!(stage.largest() >= 4_294_963_200, "{law:?}");
     }
@@ -144,6 +146,7 @@ fn on_a_frozen_filesystem_sigterm_ends_it() {
     let Some(folder) = apart("amounts::on_a_frozen_filesystem_sigterm_ends_it") else { return };
     let Some(stage) = Stage::filled(&folder, "ext4", 256, EXT4) else { return };
     // Thawed when the stage is dropped, at the latest.
+    // Without a probe: the thread that makes its file waits in the kernel until the thaw.
     run("fsfreeze", &["--freeze", stage.point()]);
     let mut running = stage.begin(&["--probe", "none", "--law", "talos", "--chunk", "4M"]);
     trimbench_linux::pause(Nanos::from_millis(500));
