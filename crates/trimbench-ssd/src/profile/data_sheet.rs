@@ -154,7 +154,8 @@ impl DataSheet {
     /// A single read and a single write of an idle drive.
     fn check_latencies(&self, config: &SsdConfig) -> Result<(), Contradiction> {
         let (nand, host, unit) = (&config.nand, &config.host, PIECE_BYTES as f64);
-        let fixed = (host.command + host.latency + host.jitter).seconds();
+        // Summed as seconds: the three have no common bound that a sum of theirs fits in.
+        let fixed: f64 = [host.command, host.latency, host.jitter].map(Nanos::seconds).iter().sum();
         let written = fixed + unit / host.link_rate.0 as f64;
         let sensed = nand.read.seconds();
         let read = written + sensed + unit / nand.channel_rate.0 as f64;

@@ -81,3 +81,12 @@ fn a_published_figure_has_a_source_and_a_known_key() {
     assert!(error.contains("did you mean `data_sheet.random_reads`"), "{error}");
     assert!(refused("endurance", "3").contains("a text with a unit"));
 }
+
+#[test]
+fn times_that_are_too_long_to_be_added_are_no_panic() {
+    let text = BUILT_IN.iter().find(|it| it.name == "generic-nvme-qlc-large").unwrap().text;
+    let line = text.lines().find(|line| line.starts_with("command = ")).unwrap();
+    let longest = "command = { value = \"18446744073709551615ns\", assumed = \"here\" }";
+    // Refused or not: nothing bounds it but the kind of its number.
+    let _ = Profile::parse(&text.replacen(line, longest, 1));
+}
