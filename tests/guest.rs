@@ -67,12 +67,12 @@ fn a_script_that_hangs_ends_at_the_deadline_and_what_it_printed_is_kept() {
         return;
     }
     let start = Instant::now();
-    let guest = Guest::new(GuestKind::Uml).deadline(Duration::from_secs(8));
+    let guest = Guest::new(GuestKind::Uml).deadline(Duration::from_secs(25));
     let output = guest.run("echo before; sleep 1000; echo never").unwrap();
     assert_eq!((output.status, output.stdout.as_str()), (None, "before\n"), "{output:?}");
     let error = output.checked().unwrap_err().to_string();
     assert!(error.contains("did not end within") && error.contains("before"), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(14), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
     // Less time than the kernel needs to boot.
     let guest = Guest::new(GuestKind::Uml).deadline(Duration::from_millis(200));
     let error = guest.run("true").unwrap_err().to_string();

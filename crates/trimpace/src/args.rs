@@ -168,12 +168,12 @@ pub enum ChosenLaw {
 /// What measures the latency of the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ProbeName {
-    /// Reads of our own, a few a second.
+    /// Reads of our own, 100 to 1,000 a second during calls.
     #[default]
     Reads,
     /// Flushes of our own.
     Flushes,
-    /// Nothing: only the counters of the kernel.
+    /// Nothing: a call counts as late for all of its length.
     None,
 }
 

@@ -96,8 +96,8 @@ pub fn account_line(outcome: &PassOutcome) -> String {
             }
             None => "nobody else used the device".to_owned(),
             Some(late) => format!(
-                "a request would have taken longer than {} in {} of the time that others used the \
-                 device, and {} at most",
+                "probes took longer than {} in {} of the time that others used the device, and {} \
+                 at most",
                 milliseconds(target),
                 share(Ppm(u32::try_from(late).unwrap_or(u32::MAX))),
                 milliseconds(outcome.longest_wait)
