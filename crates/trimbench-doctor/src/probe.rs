@@ -24,7 +24,7 @@ use trimbench_claim::{errno_of, opening, random};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Errno, Interrupt, Nanos};
-use trimbench_linux::{FileExtent, file_extents, monotonic_time, pause, trim_range};
+use trimbench_linux::{AlignedBuffer, FileExtent, file_extents, monotonic_time, pause, trim_range};
 use trimbench_results::number::quantity;
 
 use crate::device::DeviceNode;
@@ -408,9 +408,7 @@ impl BlockReader {
 
     /// What the blocks of these extents hold. What cannot be read is left out.
     fn read_back(&self, extents: &[FileExtent], pattern: &Pattern) -> ReadBack {
-        let mut memory = vec![0_u8; CHUNK + BLOCK];
-        let start = memory.as_ptr().align_offset(BLOCK).min(BLOCK);
-        let buffer = &mut memory[start..start + CHUNK];
+        let mut buffer = AlignedBuffer::new(CHUNK);
         let mut expected = [0_u8; BLOCK];
         let mut seen = ReadBack::default();
         for extent in extents {

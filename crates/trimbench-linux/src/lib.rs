@@ -46,7 +46,7 @@ pub use ioctl::{
     trim_range, xfs_geometry,
 };
 pub use load_watch::LoadWatch;
-pub use memory::{available_memory, stack_limit};
+pub use memory::{AlignedBuffer, available_memory, stack_limit};
 pub use mkfs::{
     CacheControl, FilesystemKind, MakeError, MakeOptions, MemoryLimit, MkfsProvisioner,
 };

@@ -21,6 +21,7 @@ use trimbench_core::rng::Rng;
 use trimbench_core::{Bytes, DevicesUse, Interrupt, LoadSeen, Nanos, ReadTimes};
 
 use crate::clock::{MonotonicClock, exact_timers, pause};
+use crate::memory::AlignedBuffer;
 use crate::pauses::ProcessorWaits;
 use crate::statistics::DeviceCounters;
 
@@ -116,10 +117,7 @@ impl LoadWatch {
     fn read_on(&self, end: Nanos, interrupt: &Interrupt) -> Option<OwnReads> {
         let mut rng = Rng::new(random().unwrap_or(1));
         let waits = ProcessorWaits::of_this_thread();
-        // Room for a whole read at an aligned place.
-        let mut memory = vec![0_u8; 2 * READ];
-        let offset = memory.as_ptr().align_offset(READ).min(READ);
-        let buffer = &mut memory[offset..offset + READ];
+        let mut buffer = AlignedBuffer::new(READ);
         let mut reads = OwnReads::default();
         let mut next = MonotonicClock::monotonic();
         while next < end {
@@ -128,7 +126,7 @@ impl LoadWatch {
             }
             if let Some(node) = self.node.as_ref().filter(|_| !reads.failed) {
                 let (begun, waited) = (MonotonicClock::monotonic(), waits.total());
-                reads.failed = node.read(rng.below(node.places), buffer).is_err();
+                reads.failed = node.read(rng.below(node.places), &mut buffer).is_err();
                 let took = MonotonicClock::monotonic().saturating_sub(begun);
                 let waited = waits.total().saturating_sub(waited);
                 reads.total += took;

@@ -1,10 +1,46 @@
-//! The memory that a program may still use.
+//! The memory that a program may still use, and memory for requests past the page cache.
+
+use std::ops::{Deref, DerefMut};
 
 use rustix::process::{Resource, getrlimit};
 use trimbench_core::Bytes;
 
 #[cfg(test)]
 mod tests;
+
+/// What `O_DIRECT` asks of memory: a multiple of every logical block in use.
+const ALIGNMENT: usize = 4_096;
+
+/// Bytes, zero at first, at a place in memory that is fit for requests past the page cache.
+#[derive(Debug)]
+pub struct AlignedBuffer {
+    memory: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl AlignedBuffer {
+    /// Of this length.
+    pub fn new(length: usize) -> Self {
+        let memory = vec![0; length + ALIGNMENT];
+        let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        Self { memory, start, length }
+    }
+}
+
+impl Deref for AlignedBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.memory[self.start..self.start + self.length]
+    }
+}
+
+impl DerefMut for AlignedBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..self.start + self.length]
+    }
+}
 
 /// The limit of the stack of a program's first thread (`ulimit -s`); `None` if there is none.
 pub fn stack_limit() -> Option<Bytes> {

@@ -6,9 +6,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use rustix::fs::OFlags;
-
-/// What direct I/O of any file asks of memory.
-const ALIGNMENT: usize = 4_096;
+use trimbench_linux::AlignedBuffer;
 
 /// A file or device that is read and written past the page cache.
 #[derive(Debug)]
@@ -32,19 +30,15 @@ impl DirectFile {
 
     /// Reads so many bytes.
     pub(super) fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let mut memory = vec![0; length + ALIGNMENT];
-        let start = memory.as_ptr().align_offset(ALIGNMENT);
-        self.file.read_exact_at(&mut memory[start..start + length], offset)?;
-        memory.copy_within(start..start + length, 0);
-        memory.truncate(length);
-        Ok(memory)
+        let mut buffer = AlignedBuffer::new(length);
+        self.file.read_exact_at(&mut buffer, offset)?;
+        Ok(buffer.to_vec())
     }
 
     /// Writes all of it.
     pub(super) fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let mut memory = vec![0; data.len() + ALIGNMENT];
-        let start = memory.as_ptr().align_offset(ALIGNMENT);
-        memory[start..start + data.len()].copy_from_slice(data);
-        self.file.write_all_at(&memory[start..start + data.len()], offset)
+        let mut buffer = AlignedBuffer::new(data.len());
+        buffer.copy_from_slice(data);
+        self.file.write_all_at(&buffer, offset)
     }
 }

@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::{index, rounded};
 use trimbench_core::{Instant, Nanos};
-use trimbench_linux::{exact_timers, monotonic_time, pause, run_first};
+use trimbench_linux::{AlignedBuffer, exact_timers, monotonic_time, pause, run_first};
 
 /// Bytes of a read, and what `O_DIRECT` asks of memory and offsets.
 const READ: u64 = 4_096;
@@ -172,9 +172,7 @@ impl Schedule {
         exact_timers();
         // Waiting for a processor is no latency of the device. Refused, it is a little less exact.
         run_first(1);
-        let mut memory = vec![0; index(2 * READ)];
-        let aligned = memory.as_ptr().align_offset(index(READ));
-        let buffer = &mut memory[aligned..aligned + index(READ)];
+        let mut buffer = AlignedBuffer::new(index(READ));
         let mut reads = Vec::new();
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -185,7 +183,7 @@ impl Schedule {
             if intended.since_start().0 > self.end.load(Ordering::Relaxed) {
                 return Ok(reads);
             }
-            file.read_exact_at(buffer, READ * rng.below(places))?;
+            file.read_exact_at(&mut buffer, READ * rng.below(places))?;
             reads.push(TimedRead { intended, response: now().since(intended) });
         }
     }

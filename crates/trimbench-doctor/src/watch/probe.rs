@@ -14,7 +14,7 @@ use trimbench_claim::{opening, random};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Nanos, OperationKind};
-use trimbench_linux::monotonic_time;
+use trimbench_linux::{AlignedBuffer, monotonic_time};
 
 use super::observation::WatchedRequest;
 
@@ -95,16 +95,13 @@ impl Drop for OwnDiskReads {
 impl Shared {
     fn read(&self, file: &File, places: u64) {
         let mut rng = Rng::new(random().unwrap_or(1));
-        // Room for a whole read at an aligned place.
-        let mut memory = vec![0_u8; 2 * index(READ)];
-        let offset = memory.as_ptr().align_offset(index(READ)).min(index(READ));
-        let buffer = &mut memory[offset..offset + index(READ)];
+        let mut buffer = AlignedBuffer::new(index(READ));
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         self.lock().thread = u32::try_from(thread).ok();
         while !self.ending.load(Ordering::Relaxed) {
             let begun = monotonic_time();
             self.lock().begun = Some(begun);
-            let read = file.read_exact_at(buffer, rng.below(places) * READ);
+            let read = file.read_exact_at(&mut buffer, rng.below(places) * READ);
             let mut reads = self.lock();
             reads.begun = None;
             if read.is_err() {

@@ -14,7 +14,7 @@ use trimbench_claim::{errno_in, errno_of, opening};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Bytes, Errno, Nanos};
-use trimbench_linux::{FileExtent, file_extents};
+use trimbench_linux::{AlignedBuffer, FileExtent, file_extents};
 
 /// Bytes of the file, and of a read.
 const FILE: u64 = 1 << 20;
@@ -122,9 +122,9 @@ impl ProbePlace {
             offsets = map(&offsets, &extents);
             mount = backing;
         }
-        let mut block = crate::probe::prober::aligned_block();
+        let mut block = AlignedBuffer::new(index(READ));
         let first = self.offsets[0];
-        let read = block.with(|buffer| self.file.read_exact_at(buffer, first));
+        let read = self.file.read_exact_at(&mut block, first);
         let path = self.device.node();
         read.map_err(|error| ProbePlaceError::Read { path, errno: errno_in(&error) })?;
         Ok(self)

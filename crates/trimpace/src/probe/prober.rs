@@ -15,7 +15,7 @@ use trimbench_claim::random;
 use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
 use trimbench_core::{Instant, Nanos};
-use trimbench_linux::{exact_timers, monotonic_time, pause, run_first};
+use trimbench_linux::{AlignedBuffer, exact_timers, monotonic_time, pause, run_first};
 use trimbench_policy::pacing::SeenRequest;
 
 use super::place::{ProbePlace, READ};
@@ -68,9 +68,6 @@ struct Made {
     failure: Option<io::Error>,
     has_failed: bool,
 }
-
-/// A buffer for reads past the page cache.
-pub(super) struct AlignedBlock(Vec<u8>);
 
 impl Prober {
     /// Begins.
@@ -148,7 +145,7 @@ impl Shared {
             if latest != gap {
                 // As if the new distance had been kept always: the next is due at any time of it.
                 gap = latest;
-                due = later(now(), gap.0 * rng.below(1 << 10) / (1 << 10));
+                due = now() + Nanos(gap.0 * rng.below(1 << 10) / (1 << 10));
             }
             let left = due.since(now());
             if left > Nanos::ZERO {
@@ -156,7 +153,7 @@ impl Shared {
                 continue;
             }
             self.is_due(due, gap);
-            due = later(due, gap.0 / 2 + gap.0 * rng.below(1 << 10) / (1 << 10));
+            due += Nanos(gap.0 / 2 + gap.0 * rng.below(1 << 10) / (1 << 10));
         }
     }
 
@@ -181,13 +178,13 @@ impl Shared {
     fn work(&self) {
         run_first(1);
         let mut rng = Rng::new(random().unwrap_or(1));
-        let mut block = aligned_block();
+        let mut block = AlignedBuffer::new(index(READ));
         let places = u64::try_from(self.place.offsets.len()).unwrap_or(1);
         while let Some((submitted, stands_for)) = self.next() {
             let offset = self.place.offsets[index(rng.below(places))];
             let file = &self.place.file;
             let result = match self.kind {
-                ProbeKind::Reads => block.with(|buffer| file.read_exact_at(buffer, offset)),
+                ProbeKind::Reads => file.read_exact_at(&mut block, offset),
                 ProbeKind::Flushes => file.sync_all(),
             };
             let completed = now();
@@ -225,22 +222,6 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, Made> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl AlignedBlock {
-    pub(super) fn with<R>(&mut self, then: impl FnOnce(&mut [u8]) -> R) -> R {
-        let offset = self.0.as_ptr().align_offset(index(READ)).min(index(READ));
-        then(&mut self.0[offset..offset + index(READ)])
-    }
-}
-
-/// Room for a whole read at an aligned place.
-pub(super) fn aligned_block() -> AlignedBlock {
-    AlignedBlock(vec![0; 2 * index(READ)])
-}
-
-fn later(instant: Instant, nanos: u64) -> Instant {
-    Instant::from_start(instant.since_start() + Nanos(nanos))
 }
 
 /// The monotonic clock as an instant: requests and laws share it.
