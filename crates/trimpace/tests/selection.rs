@@ -4,8 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![expect(clippy::print_stderr, reason = "tests report what they skip")]
 
+mod common;
+
 use std::collections::BTreeSet;
-use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -13,43 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use common::apart;
 use trimpace::selection::{Selection, SelectionError, SkipReason, WhichMounts, select};
-
-/// Set where a test runs again, in its own mount namespace: the folder that it may use.
-const APART: &str = "TRIMPACE_TEST_APART";
-
-/// Runs a test again in a mount namespace of its own; its folder there.
-fn apart(test: &str) -> Option<PathBuf> {
-    if let Some(folder) = env::var_os(APART) {
-        return Some(PathBuf::from(folder));
-    }
-    let needs: [&[&str]; 4] = [
-        &["unshare", "--mount", "true"],
-        &["losetup", "--find"],
-        &["mkfs.ext4", "-V"],
-        &["fstrim", "--version"],
-    ];
-    let works = |command: &&[&str]| {
-        let output = Command::new(command[0]).args(&command[1..]).output();
-        output.is_ok_and(|output| output.status.success())
-    };
-    if let Some(missing) = needs.iter().find(|command| !works(command)) {
-        eprintln!("SKIP {test}: no {}", missing.join(" "));
-        return None;
-    }
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let output = Command::new("unshare")
-        .args(["--mount", "--propagation", "slave"])
-        .arg(env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env(APART, folder.path())
-        .output()
-        .unwrap();
-    let printed = [output.stdout, output.stderr].concat();
-    let printed = String::from_utf8_lossy(&printed);
-    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
-    None
-}
 
 fn run(program: &str, arguments: &[&std::ffi::OsStr]) -> Vec<u8> {
     let output = Command::new(program).args(arguments).output().unwrap();

@@ -7,6 +7,8 @@
 #![expect(clippy::print_stderr, reason = "tests report what they skip")]
 
 mod amounts;
+#[path = "../common/mod.rs"]
+mod common;
 mod endings;
 mod refusals;
 mod stage;

@@ -1,6 +1,5 @@
 //! A filesystem on a loop device of a test's own, and trimpace as it works on it.
 
-use std::env;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -9,10 +8,8 @@ use std::process::{Child, Command, Stdio};
 use trimbench_core::Nanos;
 use trimbench_linux::{monotonic_time, pause};
 
-/// Set where a test runs again, in its own mount namespace: the folder that it may use.
-const APART: &str = "TRIMPACE_TEST_APART";
-/// Its name, for what it skips.
-const NAME: &str = "TRIMPACE_TEST_NAME";
+use crate::common;
+
 /// Loop devices that nobody who asks for a free one gets.
 const NUMBERS: std::ops::Range<u32> = 600..900;
 /// Longer than anything here should take.
@@ -42,40 +39,12 @@ pub(crate) struct Ended {
 /// A trimpace that works.
 pub(crate) struct Running(Option<Child>);
 
-/// Runs a test again in a mount namespace of its own; its folder there.
-pub(crate) fn apart(test: &str) -> Option<PathBuf> {
-    if let Some(folder) = env::var_os(APART) {
-        run("mount", &["-t", "tmpfs", "-o", "mode=755", "none", "/run"]);
-        return Some(PathBuf::from(folder));
-    }
-    let needs: [&[&str]; 4] = [
-        &["unshare", "--mount", "true"],
-        &["losetup", "--find"],
-        &["mkfs.ext4", "-V"],
-        &["fstrim", "--version"],
-    ];
-    let works = |command: &&[&str]| {
-        let output = Command::new(command[0]).args(&command[1..]).output();
-        output.is_ok_and(|output| output.status.success())
-    };
-    if let Some(missing) = needs.iter().find(|command| !works(command)) {
-        eprintln!("SKIP {test}: no {}", missing.join(" "));
-        return None;
-    }
-    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-    let output = Command::new("unshare")
-        .args(["--mount", "--propagation", "slave"])
-        .arg(env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env(APART, folder.path())
-        .env(NAME, test)
-        .output()
-        .unwrap();
-    let printed = [output.stdout, output.stderr].concat();
-    let printed = String::from_utf8_lossy(&printed);
-    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
-    printed.lines().filter(|line| line.starts_with("SKIP")).for_each(|line| eprintln!("{line}"));
-    None
+/// Runs a test again in a mount namespace of its own, where the journals of settings are its own as
+/// well; its folder there.
+pub(crate) fn apart(test: &'static str) -> Option<PathBuf> {
+    let folder = common::apart(test)?;
+    run("mount", &["-t", "tmpfs", "-o", "mode=755", "none", "/run"]);
+    Some(folder)
 }
 
 impl Stage {
@@ -154,26 +123,13 @@ impl Stage {
 
     /// Bytes that the device has discarded so far.
     pub(crate) fn counted(&self) -> u64 {
-        self.counters()[13] * 512
-    }
-
-    fn counters(&self) -> Vec<u64> {
-        let text = fs::read_to_string(self.queue("stat")).unwrap();
-        text.split_whitespace().map(|word| word.parse().unwrap()).collect()
+        common::discarded(&self.queue("stat"))
     }
 
     /// Bytes that the device was asked to discard since it was attached, once it is at rest.
     pub(crate) fn discarded(&self) -> u64 {
         run("sync", &["-f", self.point()]);
-        let (mut last, mut rested) = (self.counters(), 0);
-        while rested < 4 {
-            pause(Nanos::from_millis(25));
-            let now = self.counters();
-            let is_at_rest = now[8] == 0 && now[13] == last[13];
-            rested = if is_at_rest { rested + 1 } else { 0 };
-            last = now;
-        }
-        last[13] * 512
+        common::discarded_at_rest(&self.queue("stat"))
     }
 
     /// What a program has discarded that must succeed.
@@ -287,7 +243,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
 }
 
 fn skip(reason: &str) -> Option<Stage> {
-    eprintln!("SKIP {}: {reason}", env::var_os(NAME).unwrap().display());
+    common::skip(reason);
     None
 }
 

@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![expect(clippy::print_stderr, reason = "tests report what they skip")]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod scene;
 
 use scene::{Scene, all_extents, sum, within_one_percent};

@@ -17,6 +17,8 @@ use trimbench_core::{Bytes, Nanos};
 use trimbench_linux::pause;
 use trimpace::planner::{FreeExtent, Planner, planner_for};
 
+use crate::common;
+
 const FOLDERS: u32 = 4;
 
 /// Unmounted, detached and removed when dropped.
@@ -101,9 +103,10 @@ impl Scene {
 
     /// The same of calls that wait for their discards.
     pub(crate) fn discarded_at_once(&self, action: impl FnOnce(BorrowedFd<'_>)) -> u64 {
-        let before = self.counters()[13];
+        let stat = self.device().stat_path();
+        let before = common::discarded(&stat);
         action(self.directory());
-        (self.counters()[13] - before) * 512
+        common::discarded(&stat) - before
     }
 
     fn mount(&mut self) -> bool {
@@ -132,25 +135,10 @@ impl Scene {
         BlockDevice::from_node(&self.loop_device).unwrap()
     }
 
-    fn counters(&self) -> Vec<u64> {
-        let text = fs::read_to_string(self.device().stat_path()).unwrap();
-        text.split_whitespace().map(|word| word.parse().unwrap()).collect()
-    }
-
     /// The bytes discarded so far, once no request is in flight and the count has rested.
     fn counter_at_rest(&self) -> u64 {
         syncfs(self.directory()).unwrap();
-        let mut last = self.counters();
-        let mut rested = 0;
-        while rested < 4 {
-            pause(Nanos::from_millis(25));
-            let now = self.counters();
-            // Requests in flight, and sectors discarded.
-            let at_rest = now[8] == 0 && now[13] == last[13];
-            rested = if at_rest { rested + 1 } else { 0 };
-            last = now;
-        }
-        last[13] * 512
+        common::discarded_at_rest(&self.device().stat_path())
     }
 }
 
