@@ -35,7 +35,7 @@ pub trait PacingLaw: Debug + Send {
     fn next(&mut self, now: Instant, work: Work) -> PaceStep;
 
     /// A step begins.
-    fn began(&mut self, now: Instant, size: Amount);
+    fn began(&mut self, now: Instant);
 
     /// The step that began last is complete: the device did this much by its own counters.
     fn ended(&mut self, now: Instant, done: Amount);
@@ -116,6 +116,26 @@ pub struct Work {
     pub remaining: Amount,
 }
 
+impl Amount {
+    /// Both together; saturates.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self {
+            discards: self.discards.saturating_add(more.discards),
+            bytes: Bytes(self.bytes.0.saturating_add(more.bytes.0)),
+        }
+    }
+
+    /// This without a part of it; nothing where the part is larger.
+    #[must_use]
+    pub fn without(self, part: Self) -> Self {
+        Self {
+            discards: self.discards.saturating_sub(part.discards),
+            bytes: self.bytes.saturating_sub(part.bytes),
+        }
+    }
+}
+
 impl SeenRequest {
     /// From submission to completion.
     pub fn latency(&self) -> Nanos {
@@ -129,13 +149,13 @@ impl StepLimit {
 }
 
 /// `span * numerator / denominator`; saturates, also for a denominator of 0.
-fn scaled(span: Nanos, numerator: u64, denominator: u64) -> Nanos {
+pub(crate) fn scaled(span: Nanos, numerator: u64, denominator: u64) -> Nanos {
     let product = u128::from(span.0) * u128::from(numerator);
     let quotient = product.checked_div(u128::from(denominator)).unwrap_or(u128::MAX);
     Nanos(u64::try_from(quotient).unwrap_or(u64::MAX))
 }
 
 /// `at + span`; saturates.
-fn later(at: Instant, span: Nanos) -> Instant {
+pub(crate) fn later(at: Instant, span: Nanos) -> Instant {
     Instant::from_start(at.since_start().saturating_add(span))
 }

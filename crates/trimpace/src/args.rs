@@ -10,11 +10,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
-use trimbench_core::{Bytes, Nanos, Ppm};
+use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 
 pub use self::deadline::{PassDeadline, PassDeadlineError};
 pub use self::size::{SizeError, fstrim_size};
 use crate::exit::TrimRequest;
+use crate::law::LawChoice;
 use crate::selection::WhichMounts;
 
 #[cfg(test)]
@@ -78,7 +79,8 @@ pub struct OnceArgs {
     /// Do everything but trim.
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// The latency that 99 % of the requests of other programs keep, as `2ms`.
+    /// The latency that 99 % of the requests of other programs keep, as `2ms`; judged by our own
+    /// probes.
     #[arg(long, value_name = "TIME", conflicts_with = "share", value_parser = positive_time)]
     pub p99: Option<Nanos>,
     /// The share of the time that discards may take, as `1%`.
@@ -139,32 +141,6 @@ pub enum LawName {
     Mean,
 }
 
-/// A pacing law with the values that it takes from the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChosenLaw {
-    /// [`LawName::Tail`].
-    Tail,
-    /// [`LawName::Plain`].
-    Plain,
-    /// [`LawName::Pieces`].
-    Pieces {
-        /// The longest discard.
-        piece: Bytes,
-    },
-    /// [`LawName::Talos`].
-    Talos {
-        /// The range of each call.
-        chunk: Bytes,
-        /// The pause after each call.
-        delay: Nanos,
-    },
-    /// [`LawName::Mean`].
-    Mean {
-        /// The range of each call.
-        chunk: Bytes,
-    },
-}
-
 /// What measures the latency of the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ProbeName {
@@ -218,24 +194,30 @@ impl OnceArgs {
         }
     }
 
-    /// The law with its values.
+    /// The law with its values; `deadline` is when it is to be done.
     ///
     /// # Errors
     /// [`MisplacedOption`] if an option of another law was given.
-    pub fn chosen_law(&self) -> Result<ChosenLaw, MisplacedOption> {
+    pub fn chosen_law(&self, deadline: Option<Instant>) -> Result<LawChoice, MisplacedOption> {
         let chunk = self.chunk.unwrap_or(Bytes::gib(1));
         let (name, law, used): (_, _, &[&str]) = match self.law {
-            LawName::Tail => ("tail", ChosenLaw::Tail, &[]),
-            LawName::Plain => ("plain", ChosenLaw::Plain, &[]),
+            LawName::Tail => {
+                let law = match self.share {
+                    Some(share) => LawChoice::Share { share, deadline },
+                    None => LawChoice::Tail { target: self.p99, deadline },
+                };
+                ("tail", law, &[])
+            }
+            LawName::Plain => ("plain", LawChoice::Plain, &[]),
             LawName::Pieces => {
                 let piece = self.piece.unwrap_or(Bytes::mib(4));
-                ("pieces", ChosenLaw::Pieces { piece }, &["--piece"])
+                ("pieces", LawChoice::Pieces(piece), &["--piece"])
             }
             LawName::Talos => {
                 let delay = self.delay.unwrap_or(Nanos::from_secs(1));
-                ("talos", ChosenLaw::Talos { chunk, delay }, &["--chunk", "--delay"])
+                ("talos", LawChoice::Chunks { chunk, delay }, &["--chunk", "--delay"])
             }
-            LawName::Mean => ("mean", ChosenLaw::Mean { chunk }, &["--chunk"]),
+            LawName::Mean => ("mean", LawChoice::Mean { chunk }, &["--chunk"]),
         };
         let given = [
             ("--piece", self.piece.is_some()),

@@ -31,7 +31,7 @@ pub struct Cutter {
     regions: VecDeque<(Region, Option<Amount>)>,
     /// The region that calls are in.
     open: Option<OpenRegion>,
-    /// What is known to be left, but for the open region.
+    /// What is known to be left: all that no call has covered.
     left: Amount,
     is_begun: bool,
 }
@@ -57,7 +57,7 @@ impl Cutter {
         for region in planner.regions().iter().filter_map(|region| within(*region, asked)) {
             let extents = planner.free_extents(region)?;
             let amount = extents.as_deref().map(total);
-            left = sum(left, amount.unwrap_or_default());
+            left = left.and(amount.unwrap_or_default());
             // A region without free space needs no call.
             if amount != Some(Amount::default()) {
                 regions.push_back((region, amount));
@@ -78,28 +78,25 @@ impl Cutter {
 
     /// The free extents that are left, as far as they are known.
     pub fn remaining(&self) -> Amount {
-        let open = self.open.as_ref().and_then(|open| open.extents.as_ref());
-        open.map_or(self.left, |extents| {
-            extents.iter().fold(self.left, |all, it| sum(all, one(*it)))
-        })
+        self.left
     }
 
     /// The least that the next call can be, as far as it is known.
     pub fn upcoming(&self) -> Amount {
-        let cutting = self.planner.cutting();
-        let open = self.open.as_ref().and_then(|open| open.extents.as_ref());
-        let (first, all) = match (open, self.regions.front()) {
-            (Some(extents), _) => {
-                (extents.front().copied().map(one), extents.iter().copied().map(one).reduce(sum))
+        let is_cut = self.planner.cutting().between_extents;
+        match (&self.open, self.regions.front()) {
+            (Some(open), _) => {
+                let extents = open.extents.iter().flatten().copied().map(one);
+                // The first alone where a call may end behind it.
+                let least = extents.take(if is_cut { 1 } else { usize::MAX });
+                least.fold(Amount::default(), Amount::and)
             }
-            (None, Some((_, Some(amount)))) => {
-                let bytes = Bytes(amount.bytes.0 / amount.discards.max(1));
-                (Some(Amount { discards: 1, bytes }), Some(*amount))
+            (None, Some((_, Some(all)))) if is_cut => {
+                Amount { discards: 1, bytes: Bytes(all.bytes.0 / all.discards.max(1)) }
             }
-            _ => (None, None),
-        };
-        let least = if cutting.between_extents { first } else { all };
-        least.unwrap_or_default()
+            (None, Some((_, Some(all)))) => *all,
+            _ => Amount::default(),
+        }
     }
 
     /// The next call; `None` when nothing is left.
@@ -140,9 +137,9 @@ impl Cutter {
                 break;
             }
             let (_, amount) = self.regions.pop_front()?;
-            free = sum(free, amount.unwrap_or_default());
+            free = free.and(amount.unwrap_or_default());
         }
-        self.left = less(self.left, free);
+        self.left = self.left.without(free);
         self.open = (!self.regions.is_empty()).then_some(OpenRegion {
             region: Region { start: last, length: Bytes(0) },
             position: end,
@@ -161,16 +158,17 @@ impl Cutter {
         let cutting = self.planner.cutting();
         self.is_begun = true;
         let Some(mut call) = self.cut_open(limit, piece) else { return Ok(None) };
+        self.left = self.left.without(call.free);
         // Whole regions that follow may be in the same call.
         while cutting.joins_regions && self.open.is_none() {
             let Some((region, Some(amount))) = self.regions.front().copied() else { break };
             let follows = region.start >= call.start + call.length;
-            if !follows || !fits(limit, piece, sum(call.free, amount)) {
+            if !follows || !fits(limit, piece, call.free.and(amount)) {
                 break;
             }
             self.regions.pop_front();
-            self.left = less(self.left, amount);
-            call.free = sum(call.free, amount);
+            self.left = self.left.without(amount);
+            call.free = call.free.and(amount);
             call.length = region.start.saturating_add(region.length.0) - call.start;
         }
         Ok(Some(call))
@@ -190,8 +188,11 @@ impl Cutter {
     /// Opens the next region that has something free; whether there is one.
     fn open_next(&mut self) -> Result<bool, Errno> {
         while let Some((region, amount)) = self.regions.pop_front() {
-            self.left = less(self.left, amount.unwrap_or_default());
-            let extents = self.planner.free_extents(region)?.map(VecDeque::from);
+            let extents = self.planner.free_extents(region)?;
+            // As it is now, not as it was at the start.
+            let now = extents.as_deref().map(total).unwrap_or_default();
+            self.left = self.left.without(amount.unwrap_or_default()).and(now);
+            let extents = extents.map(VecDeque::from);
             if extents.as_ref().is_some_and(VecDeque::is_empty) {
                 continue;
             }
@@ -221,7 +222,7 @@ impl Cutter {
                     (first.start, first.length) = (end, Bytes(first.length.0 - longest.0));
                 } else {
                     while let Some(extent) = extents.front().copied() {
-                        let more = sum(free, one(extent));
+                        let more = free.and(one(extent));
                         if free.discards > 0 && !fits(limit, piece, more) {
                             break;
                         }
@@ -231,7 +232,7 @@ impl Cutter {
                     end = extents.front().map_or(region_end, |next| next.start);
                 }
             }
-            Some(extents) => free = extents.drain(..).fold(free, |all, it| sum(all, one(it))),
+            Some(extents) => free = extents.drain(..).map(one).fold(free, Amount::and),
             None => {}
         }
         open.position = end;
@@ -261,21 +262,7 @@ fn one(extent: FreeExtent) -> Amount {
 }
 
 fn total(extents: &[FreeExtent]) -> Amount {
-    extents.iter().fold(Amount::default(), |all, it| sum(all, one(*it)))
-}
-
-fn sum(one: Amount, other: Amount) -> Amount {
-    Amount {
-        discards: one.discards + other.discards,
-        bytes: Bytes(one.bytes.0.saturating_add(other.bytes.0)),
-    }
-}
-
-fn less(all: Amount, part: Amount) -> Amount {
-    Amount {
-        discards: all.discards.saturating_sub(part.discards),
-        bytes: all.bytes.saturating_sub(part.bytes),
-    }
+    extents.iter().copied().map(one).fold(Amount::default(), Amount::and)
 }
 
 #[cfg(test)]

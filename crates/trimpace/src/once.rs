@@ -10,7 +10,7 @@ use trimbench_core::text::{to_text, visible};
 use trimbench_core::{Bytes, Errno, Instant};
 use trimbench_linux::{BorrowError, restore_abandoned};
 
-use crate::args::{ChosenLaw, OnceArgs, PaceFormat, ProbeName};
+use crate::args::{OnceArgs, PaceFormat, ProbeName};
 use crate::exit::{ALL_FAILED, FAILED, TrimOutcome, TrimRequest, exit_code};
 use crate::law::LawChoice;
 use crate::pass::{Pass, PassEnd, PassError, PassOptions, PassOutcome};
@@ -45,7 +45,11 @@ struct Trimmed {
 /// Trims what is asked for. What goes wrong is said on stderr.
 pub fn once(args: &OnceArgs, interrupt: &Interrupt) -> OnceResult {
     let nothing = |code| OnceResult { text: String::new(), code };
-    let law = match law_of(args) {
+    let deadline = args.deadline.map(|deadline| {
+        let left = deadline.remaining(&jiff::Zoned::now());
+        Instant::from_start(now().since_start().saturating_add(left))
+    });
+    let law = match args.chosen_law(deadline) {
         Ok(law) => law,
         Err(error) => {
             say(&format!("trimpace: {error}"));
@@ -206,22 +210,6 @@ pub fn put_back_what_was_left() {
         Err(error) if rustix::process::geteuid().is_root() => say(&format!("trimpace: {error}")),
         Err(_) => {}
     }
-}
-
-fn law_of(args: &OnceArgs) -> Result<LawChoice, crate::args::MisplacedOption> {
-    let zoned = jiff::Zoned::now();
-    let deadline = args.deadline.map(|deadline| {
-        let left = deadline.remaining(&zoned);
-        Instant::from_start(now().since_start().saturating_add(left))
-    });
-    Ok(match (args.chosen_law()?, args.share) {
-        (ChosenLaw::Tail, Some(share)) => LawChoice::Share { share, deadline },
-        (ChosenLaw::Tail, None) => LawChoice::Tail { target: args.p99, deadline },
-        (ChosenLaw::Plain, _) => LawChoice::Plain,
-        (ChosenLaw::Pieces { piece }, _) => LawChoice::Pieces(piece),
-        (ChosenLaw::Talos { chunk, delay }, _) => LawChoice::Chunks { chunk, delay },
-        (ChosenLaw::Mean { chunk }, _) => LawChoice::Mean { chunk },
-    })
 }
 
 /// What a filesystem or device answers that cannot discard.

@@ -238,6 +238,9 @@ impl<'a> Pass<'a> {
         let begun = now();
         let before = self.discards.discarded();
         self.outcome.end = self.steps();
+        // What was in force, where it could be set at all.
+        let in_force = self.borrowed.iter().map(BorrowedSetting::in_force).min();
+        self.outcome.piece = self.piece.and(in_force);
         // Also where a call is under way that cannot be waited for: what is changed is put back.
         for setting in self.borrowed.drain(..) {
             match setting.restore() {
@@ -246,14 +249,9 @@ impl<'a> Pass<'a> {
             }
         }
         self.outcome.discarded = self.since(before);
-        let (left, unfinished) = (self.cutter.remaining(), self.unfinished);
-        self.outcome.deferred = Amount {
-            discards: left.discards + unfinished.discards,
-            bytes: Bytes(left.bytes.0.saturating_add(unfinished.bytes.0)),
-        };
+        self.outcome.deferred = self.cutter.remaining().and(self.unfinished);
         self.outcome.took = now().since(begun);
         self.outcome.account = self.law.account();
-        self.outcome.piece = self.piece;
         self.outcome
     }
 
@@ -296,12 +294,9 @@ impl<'a> Pass<'a> {
         let before = self.discards.discarded();
         let paused = self.pauses.total();
         let begun = now();
-        self.law.pacing().began(begun, call.free);
+        self.law.pacing().began(begun);
         self.outcome.calls += 1;
-        self.outcome.called = Amount {
-            discards: self.outcome.called.discards + call.free.discards,
-            bytes: Bytes(self.outcome.called.bytes.0.saturating_add(call.free.bytes.0)),
-        };
+        self.outcome.called = self.outcome.called.and(call.free);
         self.trimmer.begin(call.start, call.length);
         let result = loop {
             if let Some(result) = self.trimmer.result(Nanos::from_millis(1)) {
@@ -309,12 +304,12 @@ impl<'a> Pass<'a> {
             }
             self.look();
             if self.interrupt.requested() {
-                self.unfinished = less(call.free, self.since(before));
+                self.unfinished = call.free.without(self.since(before));
                 return Some(PassEnd::Interrupted);
             }
         };
         if let Err(errno) = result {
-            self.unfinished = less(call.free, self.since(before));
+            self.unfinished = call.free.without(self.since(before));
             return Some(PassEnd::Refused(errno));
         }
         if self.cutter.planner().cutting().returns_early {
@@ -322,7 +317,7 @@ impl<'a> Pass<'a> {
         }
         // A request that was submitted meanwhile belongs to the step.
         let ended = now();
-        let patience = Instant::from_start(ended.since_start() + Nanos::from_secs(2));
+        let patience = ended + Nanos::from_secs(2);
         while self.probe.as_ref().is_some_and(|it| it.prober.waits_since(ended)) && now() < patience
         {
             trimbench_linux::pause(Nanos::from_micros(100));
@@ -331,14 +326,14 @@ impl<'a> Pass<'a> {
         let done = self.since(before);
         // A second in which this process was stopped is none of the device's.
         let took = ended.since(begun).saturating_sub(self.pauses.total().saturating_sub(paused));
-        self.law.pacing().ended(Instant::from_start(begun.since_start() + took), done);
+        self.law.pacing().ended(begun + took, done);
         self.set_gap(1);
         None
     }
 
     /// What the devices have discarded since then.
     fn since(&self, before: Amount) -> Amount {
-        less(self.discards.discarded(), before)
+        self.discards.discarded().without(before)
     }
 
     fn drain(&mut self, before: Amount, call: Call, so_far: Nanos) {
@@ -372,7 +367,7 @@ impl<'a> Pass<'a> {
         if now() < self.next_mount_look {
             return None;
         }
-        self.next_mount_look = Instant::from_start(now().since_start() + MOUNT_LOOK);
+        self.next_mount_look = now() + MOUNT_LOOK;
         let same =
             self.discards.devices().iter().map(sequence_of).eq(self.sequences.iter().copied());
         if !same {
@@ -410,6 +405,10 @@ impl<'a> Pass<'a> {
             return;
         }
         let remaining = self.cutter.remaining();
+        // Nothing is left, or nobody knows how much.
+        if remaining.bytes == Bytes(0) {
+            return;
+        }
         if let Some(forecast) = self.law.forecast(now(), remaining) {
             self.is_forecast = true;
             self.observer.forecast(&forecast, remaining, self.law.target());
@@ -436,7 +435,7 @@ impl Probing {
     /// What nine of ten requests keep now.
     fn usual(&self, interrupt: &Interrupt) -> Option<Nanos> {
         self.prober.set_gap(Nanos::from_millis(1));
-        let end = Instant::from_start(now().since_start() + BASELINE);
+        let end = now() + BASELINE;
         while now() < end && !interrupt.requested() {
             doze(end);
         }
@@ -506,11 +505,4 @@ fn tell(
         None => 1,
     };
     law.pacing().foreground(now(), others);
-}
-
-fn less(all: Amount, part: Amount) -> Amount {
-    Amount {
-        discards: all.discards.saturating_sub(part.discards),
-        bytes: all.bytes.saturating_sub(part.bytes),
-    }
 }

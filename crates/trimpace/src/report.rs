@@ -105,7 +105,8 @@ pub fn account_line(outcome: &PassOutcome) -> String {
         });
         if account.floor_steps > 0 {
             clauses.push(format!(
-                "{} of {} calls did not wait for the target, so that the pass ends at all",
+                "{} of {} calls were made at the risk of missing the target: discards get at least \
+                 0.1 % of the time",
                 account.floor_steps, account.steps
             ));
         }

@@ -94,12 +94,8 @@ impl ForegroundWatch {
         let passed = all.saturating_sub(self.seen);
         let made = own.saturating_sub(self.own);
         // Ours may be counted a moment before we know of it.
-        let others = passed.saturating_sub(made);
-        (self.seen, self.own) = (all, own);
-        if passed < made {
-            self.own = own - (made - passed);
-        }
-        others
+        (self.seen, self.own) = (all, own - made.saturating_sub(passed));
+        passed.saturating_sub(made)
     }
 
     fn all(&self) -> u64 {

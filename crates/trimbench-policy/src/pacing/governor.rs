@@ -124,8 +124,6 @@ pub struct PassForecast {
     pub error: Ppm,
     /// Whether requests overtake the pieces of an extent; `None` while no step could show it.
     pub overtakes: Option<bool>,
-    /// How long discards alone will take.
-    pub work: Nanos,
     /// How long the rest will take beside the foreground of now.
     pub time: Nanos,
     /// The share of late requests that follows.
@@ -141,7 +139,7 @@ pub struct GovernorAccount {
     pub floor_steps: u64,
     /// Time beside a foreground, from the first look on.
     pub busy: Nanos,
-    /// In which a request would have been late.
+    /// Of that, the time that late requests stood for.
     pub late: Nanos,
     /// Time without a foreground.
     pub idle: Nanos,
@@ -203,7 +201,7 @@ struct Step {
 }
 
 impl Governor {
-    /// Nothing is known yet.
+    /// A governor that knows nothing yet.
     pub fn new(options: GovernorOptions) -> Self {
         let governor = Self {
             line: CostLine::default(),
@@ -260,7 +258,6 @@ impl Governor {
             cost,
             error: self.line.error(),
             overtakes: self.overtakes(),
-            work,
             time,
             late,
         })
@@ -291,7 +288,7 @@ impl Governor {
     /// The part of the time that may be late.
     fn allowed(&self) -> Ppm {
         match self.options.target {
-            PaceTarget::Latency { tolerance, .. } => Ppm(ppm(RATE.of(tolerance.0.into())).0),
+            PaceTarget::Latency { tolerance, .. } => ppm(RATE.of(tolerance.0.into())),
             PaceTarget::Share(share) => share,
         }
     }
@@ -521,7 +518,7 @@ impl PacingLaw for Governor {
         if due > now { PaceStep::Until(due) } else { PaceStep::Step(self.limit(false)) }
     }
 
-    fn began(&mut self, now: Instant, _size: Amount) {
+    fn began(&mut self, now: Instant) {
         self.keep(now);
         let idle = self.is_idle(now);
         self.account.steps += 1;

@@ -77,7 +77,7 @@ impl PacingLaw for Rival {
         }
     }
 
-    fn began(&mut self, _now: Instant, _size: Amount) {}
+    fn began(&mut self, _now: Instant) {}
 
     fn ended(&mut self, now: Instant, _done: Amount) {
         if let Self::Chunks { ended, .. } = self {
@@ -116,7 +116,7 @@ impl PacingLaw for MeanLaw {
         PaceStep::Step(StepLimit { extent: StepExtent::Range(self.options.chunk), piece: None })
     }
 
-    fn began(&mut self, now: Instant, _size: Amount) {
+    fn began(&mut self, now: Instant) {
         self.last = Some((now, self.options.chunk));
     }
 

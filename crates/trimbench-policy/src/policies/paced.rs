@@ -92,6 +92,7 @@ use trimbench_core::settings::{FromSettings as _, SettingError, Values, default_
 use trimbench_core::units::narrow;
 use trimbench_core::{Blocks, Bytes, Instant, Nanos, Ppm, settings};
 
+use crate::pacing::{later, scaled};
 use crate::policy::{
     Backlog, Foreground, Grant, PolicyInfo, PolicyOrigin, TrimPolicy, whole_blocks,
 };
@@ -305,19 +306,8 @@ impl TrimPolicy for Paced {
     }
 }
 
-/// `span * numerator / denominator`; saturates.
-fn scaled(span: Nanos, numerator: u64, denominator: u64) -> Nanos {
-    let product = u128::from(span.0) * u128::from(numerator) / u128::from(denominator);
-    Nanos(u64::try_from(product).unwrap_or(u64::MAX))
-}
-
 /// `part` of `whole`, at most one.
 fn portion(part: u64, whole: u64) -> Ppm {
     let portion = u128::from(part) * u128::from(ONE) / u128::from(whole);
     Ppm(u32::try_from(portion).unwrap_or(u32::MAX)).min(Ppm::ONE)
-}
-
-/// `at + span`; saturates.
-fn later(at: Instant, span: Nanos) -> Instant {
-    Instant::from_start(Nanos(at.since_start().0.saturating_add(span.0)))
 }

@@ -83,14 +83,14 @@ fn what_contradicts_itself_is_refused() {
 
 #[test]
 fn a_law_takes_its_own_values_only() {
-    let law = |arguments: &[&str]| once(&[&["-a"], arguments].concat()).chosen_law();
-    assert_eq!(law(&[]), Ok(ChosenLaw::Tail));
-    assert_eq!(law(&["--law", "plain"]), Ok(ChosenLaw::Plain));
-    assert_eq!(law(&["--law=pieces"]), Ok(ChosenLaw::Pieces { piece: Bytes::mib(4) }));
+    let law = |arguments: &[&str]| once(&[&["-a"], arguments].concat()).chosen_law(None);
+    assert_eq!(law(&[]), Ok(LawChoice::Tail { target: None, deadline: None }));
+    assert_eq!(law(&["--law", "plain"]), Ok(LawChoice::Plain));
+    assert_eq!(law(&["--law=pieces"]), Ok(LawChoice::Pieces(Bytes::mib(4))));
     let (chunk, delay) = (Bytes::mib(128), Nanos::from_millis(500));
     let talos = law(&["--law=talos", "--chunk", "128MiB", "--delay", "500ms"]);
-    assert_eq!(talos, Ok(ChosenLaw::Talos { chunk, delay }));
-    assert_eq!(law(&["--law=mean"]), Ok(ChosenLaw::Mean { chunk: Bytes::gib(1) }));
+    assert_eq!(talos, Ok(LawChoice::Chunks { chunk, delay }));
+    assert_eq!(law(&["--law=mean"]), Ok(LawChoice::Mean { chunk: Bytes::gib(1) }));
     for (arguments, option) in [
         (&["--piece", "1M"][..], "--piece"),
         (&["--law=pieces", "--chunk", "1G"], "--chunk"),

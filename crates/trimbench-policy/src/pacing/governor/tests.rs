@@ -80,7 +80,7 @@ impl Simulation<'_> {
                 }
                 PaceStep::Step(limit) => {
                     let size = self.size(limit, left, part);
-                    self.step(limit, size);
+                    self.step(limit, size.1);
                     part = Bytes(part.0 + size.1.0);
                     left -= part.0 / self.drive.extent.0;
                     part = Bytes(part.0 % self.drive.extent.0);
@@ -108,8 +108,8 @@ impl Simulation<'_> {
         (count, bytes)
     }
 
-    fn step(&mut self, limit: StepLimit, (extents, bytes): (u64, Bytes)) {
-        self.law.began(self.now, Amount { discards: extents, bytes });
+    fn step(&mut self, limit: StepLimit, bytes: Bytes) {
+        self.law.began(self.now);
         self.pass.steps += 1;
         let piece = limit.piece.unwrap_or(Bytes::gib(2)).0;
         let (mut left, mut commands) = (bytes.0, 0);
@@ -358,7 +358,7 @@ fn without_any_latency_the_pace_is_the_slowest() {
         match law.next(now, Work { upcoming: one, remaining }) {
             PaceStep::Until(at) => now = at.min(later(now, Nanos::from_millis(100))),
             PaceStep::Step(_) => {
-                law.began(now, remaining);
+                law.began(now);
                 now = later(now, Nanos::from_millis(10));
                 // A latency of nothing is none.
                 let stands_for = Nanos::from_millis(5);
