@@ -122,6 +122,11 @@ impl CostLine {
         self.points.iter().flatten().next().map(|point| point.bytes)
     }
 
+    /// The mean length of the longest commands; `None` before the first.
+    pub fn longest_length(&self) -> Option<Bytes> {
+        self.points.iter().flatten().next_back().map(|point| point.bytes)
+    }
+
     /// Moving mean of how far a step was from what was expected of it, as a share of that.
     pub fn error(&self) -> Ppm {
         self.error

@@ -30,7 +30,8 @@
 //! not so far that the fixed cost of a command is more than two thirds of a piece. Where they do
 //! not overtake, or one command alone exceeds the target, a smaller piece only adds commands: the
 //! device's own limit stays, but for a step now and then ([`TRY_AFTER`]) that has pieces of the
-//! shortest length seen, by which the cost line is kept true. Whether they overtake is measured: by
+//! shortest length seen, by which the cost line is kept true; not where no command was longer than
+//! [`FIRST_PIECE`]. Whether they overtake is measured: by
 //! the longest wait in a step of several pieces against the length of the step.
 //!
 //! # Idle
@@ -414,7 +415,9 @@ impl Governor {
             // One length says nothing of the cost of a command: twice the length does.
             return Some(Bytes(2 * only.0)).filter(below_device);
         }
-        if self.account.steps < self.next_try {
+        // What is no longer than a first piece is not worth cutting: only more commands follow.
+        let is_worth_it = self.line.longest_length()? > FIRST_PIECE;
+        if self.account.steps < self.next_try || !is_worth_it {
             return None;
         }
         let short = self.line.shortest_length()?.0.next_multiple_of(PIECE_MIN.0);

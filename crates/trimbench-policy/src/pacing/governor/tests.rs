@@ -390,3 +390,27 @@ fn a_hiccup_at_the_start_does_not_decide_the_pass() {
     let alone = Nanos((DRIVE.mib.0 * 128 + DRIVE.command.0) * DRIVE.extents);
     assert_between(pass.took, alone, Nanos(2 * alone.0));
 }
+
+#[test]
+fn short_extents_are_never_cut_into_shorter_ones_to_look_what_that_costs() {
+    let mut law = Governor::new(options(Nanos::from_millis(5)));
+    let (mut now, mut steps) = (Instant::START, 0);
+    while steps < 64 {
+        let bytes = if steps % 8 == 0 { Bytes::kib(300) } else { Bytes::mib(1) };
+        let remaining = Amount { discards: 64, bytes: Bytes::mib(64) };
+        law.foreground(now, 1);
+        match law.next(now, Work { upcoming: Amount { discards: 1, bytes }, remaining }) {
+            PaceStep::Until(at) => now = at.min(later(now, Nanos::from_millis(100))),
+            PaceStep::Step(limit) => {
+                assert!(limit.piece.is_none_or(|piece| piece >= bytes), "{limit:?}");
+                law.began(now);
+                let submitted = now;
+                now = later(now, Nanos::from_millis(10));
+                let stands_for = Nanos::from_millis(5);
+                law.request(SeenRequest { submitted, completed: now, stands_for });
+                law.ended(now, Amount { discards: 1, bytes });
+                steps += 1;
+            }
+        }
+    }
+}
