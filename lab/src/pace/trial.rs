@@ -54,7 +54,7 @@ pub(super) struct Trimmed {
     pub(super) counts: DiskCounts,
     /// The same of the disk that is read.
     pub(super) read_disk: DiskCounts,
-    /// What the program said last on stderr; may be empty.
+    /// What the program said last on stderr, without the mount point before it; may be empty.
     pub(super) said: String,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn trim_beside_reads(
         time: end.since(start),
         counts,
         read_disk,
-        said: output.stderr.lines().next_back().unwrap_or_default().to_owned(),
+        said: last_said(&output.stderr),
     })
 }
 
@@ -148,4 +148,10 @@ fn write_until(file: &mut File, data: &[u8], most: u64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The last line, without the path that it is about.
+fn last_said(errors: &str) -> String {
+    let line = errors.lines().next_back().unwrap_or_default();
+    line.split_once(": ").map_or(line, |(_, sentence)| sentence).to_owned()
 }
