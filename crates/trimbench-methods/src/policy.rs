@@ -35,7 +35,7 @@ const NEEDS_A_MODEL: &str = "trim policies work on a modelled filesystem, and wh
 impl MethodDefinition for PolicyLab {
     const INFO: MethodInfo = MethodInfo {
         id: "policy",
-        version: 4,
+        version: 5,
         summary: "trim policies, real and proposed: latency of a load against write amplification",
         options: Self::rows,
         resumes: true,

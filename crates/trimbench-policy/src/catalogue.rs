@@ -1,4 +1,4 @@
-//! The policies by name, and their parameters as text: `paced,target=5ms,load=2%`.
+//! The policies by name, and their parameters as text: `paced,target=5ms,tolerance=1%`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,10 +15,11 @@ use crate::policy::{PolicyInfo, PolicyOrigin, TrimPolicy};
 mod tests;
 
 /// Every policy: the systems of today, those before, proposals.
-pub static POLICIES: [PolicyInfo; 11] = [
+pub static POLICIES: [PolicyInfo; 13] = [
     policies::own_path::EXT4,
     policies::btrfs_async::INFO,
     policies::fstrim_weekly::INFO,
+    policies::talos::INFO,
     policies::none::INFO,
     policies::own_path::EXT4_5_15,
     policies::own_path::EXT4_4_13,
@@ -26,6 +27,7 @@ pub static POLICIES: [PolicyInfo; 11] = [
     policies::rate_limited::INFO,
     policies::skip_by_queue::INFO,
     policies::skip_by_latency::INFO,
+    policies::mean_law::INFO,
     policies::paced::INFO,
 ];
 

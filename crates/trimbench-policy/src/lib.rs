@@ -19,21 +19,24 @@
 //! [`Trimmer`] joins a policy to a `FreedQueue`, which merges freed extents, splits them by grants,
 //! drops those that are written again, and counts. [`Choice`] makes a policy of a text such as
 //! `paced,target=5ms`. A system has the name that it has as an issuer of discards ([`Issuer`]), and
-//! its depth, longest discard and pause. [`policies::paced`] describes the control law of `paced`.
+//! its depth, longest discard and pause. [`pacing`] has the laws of `trimpace`; [`LawPolicy`] makes
+//! policies of them: `paced`, `talos` and `mean-law`.
 //!
 //! Units: time in `Nanos`, space in logical blocks, shares in `Ppm`; no floats. Clocks, I/O,
 //! randomness and filesystems are absent; only the queue and the catalogue allocate.
 
 mod catalogue;
 mod issuer;
+mod law_policy;
 pub mod pacing;
-pub mod policies;
+mod policies;
 mod policy;
 mod queue;
 mod trimmer;
 
 pub use catalogue::{Choice, POLICIES, PolicyError, policy_meant_by};
 pub use issuer::{Ext4Era, IssueDepth, Issuer, IssuerRule, Sender};
+pub use law_policy::{LawPolicy, LawPolicyOptions};
 pub use policies::at_once::AtOnce;
 pub use policy::{Backlog, Foreground, Grant, PolicyInfo, PolicyOrigin, TrimPolicy};
 pub use queue::{ExtentCounts, QueueCounters};

@@ -10,6 +10,7 @@
 //! | law | whose | what it does |
 //! |---|---|---|
 //! | [`Governor`] | ours | keeps the share of requests that are late below a tolerance |
+//! | [`GradualGovernor`] | ours | the same, started slowly: for who trims all the time |
 //! | [`Rival::Plain`] | `fstrim` | all in one call |
 //! | [`Rival::Pieces`] | an administrator's | the same with a smaller `discard_max_bytes` |
 //! | [`Rival::Chunks`] | Talos \[TALOS\] | fixed ranges, a fixed delay after each |
@@ -19,6 +20,7 @@
 
 mod cost_line;
 mod governor;
+mod gradual;
 mod rivals;
 
 use std::fmt::Debug;
@@ -27,6 +29,7 @@ use trimbench_core::{Bytes, Instant, Nanos};
 
 pub use cost_line::{CostLine, DiscardCost};
 pub use governor::{Governor, GovernorAccount, GovernorOptions, PaceTarget, PassForecast};
+pub use gradual::GradualGovernor;
 pub use rivals::{MeanLaw, MeanLawOptions, Rival};
 
 /// Decides the pace of a pass. `now` never falls from one call to the next.
@@ -159,3 +162,6 @@ pub(crate) fn scaled(span: Nanos, numerator: u64, denominator: u64) -> Nanos {
 pub(crate) fn later(at: Instant, span: Nanos) -> Instant {
     Instant::from_start(at.since_start().saturating_add(span))
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,9 @@ pub struct Backlog {
     pub extents: u64,
     /// When the first of them was freed; [`Instant::NEVER`] when nothing waits.
     pub oldest: Instant,
+    /// The least that the next discard can be: a block, or all of an extent that is not divided;
+    /// none when nothing waits.
+    pub least: Blocks,
     /// Discards issued and not completed.
     pub in_flight: u64,
 }

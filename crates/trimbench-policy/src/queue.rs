@@ -177,6 +177,12 @@ impl FreedQueue {
         self.by_age.first().map_or(Instant::NEVER, |&(since, _)| since)
     }
 
+    /// The length of the extent that is taken next; none when nothing waits.
+    pub(crate) fn oldest_length(&self) -> Blocks {
+        let extent = self.by_age.first().and_then(|(_, start)| self.extents.get(start));
+        extent.map_or(Blocks(0), |extent| extent.length)
+    }
+
     /// What became of all that was freed.
     pub(crate) fn counters(&self) -> &QueueCounters {
         &self.counters

@@ -143,6 +143,10 @@ impl Trimmer {
             blocks: self.queue.waiting(),
             extents: self.queue.extents(),
             oldest: self.queue.oldest(),
+            least: match self.options.extents {
+                Extents::Divisible => self.queue.oldest_length().min(Blocks(1)),
+                Extents::Atomic => self.queue.oldest_length().min(self.options.discard_max),
+            },
             in_flight: self.in_flight,
         }
     }

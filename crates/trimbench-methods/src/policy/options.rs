@@ -34,9 +34,9 @@ settings! {
                  skip-by-latency,paced"
             ),
             parsed(
-                "the systems ext4, btrfs-async, fstrim-weekly, none, ext4-5.15, ext4-4.13, \
-                 ext4-2.6.33; the proposals rate-limited, skip-by-queue, skip-by-latency ([S3]), \
-                 paced (ours)",
+                "the systems ext4, btrfs-async, fstrim-weekly, talos, none, ext4-5.15, \
+                 ext4-4.13, ext4-2.6.33; the proposals rate-limited, skip-by-queue, \
+                 skip-by-latency ([S3]), mean-law ([VMWARE-UNMAP]), paced (ours)",
                 policies
             );
         /// capacity of an emulated drive whose target sets none, {}
@@ -96,12 +96,16 @@ settings! {
             text();
         /// parameters of the system `fstrim-weekly`
         pub fstrim_weekly: String = "fstrim-weekly", default_to(""), text();
+        /// parameters of the system `talos`
+        pub talos: String = "talos", default_to("chunk=64MiB,delay=250ms"), text();
         /// parameters of the proposal `rate-limited`
         pub rate_limited: String = "rate-limited", default_to("iops=10"), text();
         /// parameters of the proposal `skip-by-queue`
         pub skip_by_queue: String = "skip-by-queue", default_to("pending-max=8"), text();
         /// parameters of the proposal `skip-by-latency`
         pub skip_by_latency: String = "skip-by-latency", default_to("threshold=15ms"), text();
+        /// parameters of the proposal `mean-law`
+        pub mean_law: String = "mean-law", default_to(""), text();
         /// parameters of the proposal `paced`, except its target
         pub paced: String = PACED, default_to("tolerance=0.1%"), text();
     } with {

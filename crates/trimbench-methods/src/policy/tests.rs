@@ -244,17 +244,17 @@ fn a_week_is_as_much_written_as_in_kernels() {
 
 #[test]
 fn parameters_of_a_policy_that_cannot_be_end_it_before_anything_is_measured() {
-    let lab = method(&[("policies", "none,paced"), ("paced", "load=200%")]);
+    let lab = method(&[("policies", "none,paced"), ("paced", "tolerance=200%")]);
     let error = run(&lab, "vendor6").err().unwrap().to_string();
     assert!(
         error.contains(
-            "option `paced` of `policy`: parameter `load` of `paced`: `200%` is out of range"
+            "option `paced` of `policy`: parameter `tolerance` of `paced`: `200%` is out of range"
         ),
         "{error}"
     );
-    let lab = method(&[("paced", "lode=5%")]);
+    let lab = method(&[("paced", "tolerence=5%")]);
     let error = run(&lab, "vendor6").err().unwrap().to_string();
-    assert!(error.contains("did you mean `load`?"), "{error}");
+    assert!(error.contains("did you mean `tolerance`?"), "{error}");
 }
 
 #[test]

@@ -49,8 +49,8 @@ fn a_name_of_before_is_refused_with_that_of_the_system() {
 
 #[test]
 fn a_system_that_sends_discards_has_its_name_as_an_issuer() {
-    // A program and a timer, and nobody.
-    let others = ["fstrim-weekly", "none"];
+    // Programs, and nobody.
+    let others = ["fstrim-weekly", "talos", "none"];
     for info in &POLICIES {
         let is_issuer = Issuer::NAMES.iter().any(|(name, _)| *name == info.id);
         let is_system = !matches!(info.origin, PolicyOrigin::Proposal(_));
@@ -89,8 +89,14 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
         ),
         ("rate-limited,discard-max=1KiB", "`1KiB` is out of range; give 4KiB to "),
         (
-            "paced,discard-min=64MiB,discard-max=1MiB",
-            "`discard-max` of `paced`: `1MiB` is out of range; give 64MiB to 1TiB",
+            "mean-law,rate-min=64MiB,rate-max=1MiB",
+            "`rate-max` of `mean-law`: `1MiB` is out of range; give 64MiB to 1TiB",
+        ),
+        // Of the law that `paced` had before.
+        (
+            "paced,load=5%",
+            "`paced` has no parameter `load`; it has target, tolerance, discard-max, backlog-max, \
+             wait-max",
         ),
         ("paced,tolerance=0", "`tolerance` of `paced`: `0` is out of range; give 0.0002% to 50%"),
     ];

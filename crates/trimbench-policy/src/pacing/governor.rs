@@ -44,8 +44,9 @@
 //!
 //! - Without a deadline, over any longer time, the late share stays below the tolerance, if that of
 //!   the foreground by itself does, but for the first steps, whose cost nobody knows.
-//! - Nothing starves: discards get [`FLOOR`] of the time since the first look; steps begun by that
-//!   rule are counted, for the target may be missed then.
+//! - Nothing starves: while discards wait, they get [`FLOOR`] of the time, or what
+//!   [`Governor::with_floor`] says; steps begun by that rule are counted, for the target may be
+//!   missed then.
 //! - With a deadline the share that the rest needs is spread evenly over the time left.
 //!
 //! Source: additive or faster increase, decrease by half \[CHIU89\]. The closed form that `tests`
@@ -77,7 +78,7 @@ const PIECE_MIN: Bytes = Bytes::kib(256);
 /// Credit is kept for so long, and owed for so long.
 const KEPT: Nanos = Nanos::from_secs(20);
 const OWED: Nanos = Nanos::from_secs(600);
-/// The share of the time that discards take at least.
+/// The share of the time that discards take at least, while they wait.
 const FLOOR: Ppm = Ppm(1_000);
 /// The least part of the longest piece that fits.
 const SCALE_MIN: Ppm = Ppm(62_500);
@@ -161,6 +162,9 @@ pub struct Governor {
     /// Up to when credit and account are kept; `None` before the first call.
     kept_to: Option<Instant>,
     began_at: Instant,
+    /// The share of the time that discards take at least, and when it lets the next step begin.
+    floor: Ppm,
+    floor_at: Instant,
     /// The part of the time that may be late now.
     rate: Ppm,
     budget: Nanos,
@@ -209,6 +213,8 @@ impl Governor {
             credit: 0,
             kept_to: None,
             began_at: Instant::START,
+            floor: FLOOR,
+            floor_at: Instant::START,
             rate: Ppm(0),
             budget: BUDGET_MAX,
             piece: None,
@@ -233,6 +239,13 @@ impl Governor {
         Self { rate: governor.allowed(), budget: governor.budget_min(), piece, ..governor }
     }
 
+    /// The same with another share of the time that discards take at least while they wait, instead
+    /// of 0.1 %: who tolerates less lets them wait longer.
+    #[must_use]
+    pub fn with_floor(self, floor: Ppm) -> Self {
+        Self { floor, ..self }
+    }
+
     /// What happened so far.
     pub fn account(&self) -> GovernorAccount {
         self.account
@@ -246,7 +259,7 @@ impl Governor {
         let own = self.own_late_share();
         let room = Ppm(self.allowed().0.saturating_sub(own.0));
         let by_rate = scaled(late, ONE, u64::from(room.0));
-        let longest = Nanos(work.0.saturating_mul(ONE) / u64::from(FLOOR.0));
+        let longest = Nanos(work.0.saturating_mul(ONE) / u64::from(self.floor.0.max(1)));
         let paced = by_rate.max(work).min(longest.max(work));
         let time = match self.time_left(now) {
             _ if self.is_idle(now) => work,
@@ -277,6 +290,16 @@ impl Governor {
     /// The longest discard that steps have now; `None` for the device's own.
     pub fn piece(&self) -> Option<Bytes> {
         self.piece
+    }
+
+    /// From when on the foreground counts as idle, if nothing comes.
+    pub(crate) fn idle_at(&self) -> Instant {
+        later(self.last_request_at, self.idle_after)
+    }
+
+    /// Whether more late time was made than is earned.
+    pub(crate) fn is_owing(&self) -> bool {
+        self.credit < 0
     }
 
     fn target(&self) -> Option<Nanos> {
@@ -513,11 +536,9 @@ impl PacingLaw for Governor {
         let missing = u128::try_from(credit(self.spends) - self.credit).unwrap_or(0);
         let wait = missing.div_ceil(u128::from(self.rate.0.max(1)));
         let wait = Nanos(u64::try_from(wait).unwrap_or(u64::MAX));
-        let floor = scaled(self.account.discarding, ONE, FLOOR.0.into());
-        let floor = later(self.began_at, floor);
         let due = if self.rest_pays_for_itself(work.remaining) { now } else { later(now, wait) };
-        self.by_floor = due > now && floor <= now;
-        let due = due.min(floor).min(later(self.last_request_at, self.idle_after));
+        self.by_floor = due > now && self.floor_at <= now;
+        let due = due.min(self.floor_at).min(self.idle_at());
         if due > now { PaceStep::Until(due) } else { PaceStep::Step(self.limit(false)) }
     }
 
@@ -535,6 +556,7 @@ impl PacingLaw for Governor {
         let mut step = self.step.take().expect("a step that ends has begun");
         let service = now.since(step.began);
         self.account.discarding += service;
+        self.floor_at = later(step.began, scaled(service, ONE, self.floor.0.into()));
         let unseen = match self.target() {
             None => service,
             Some(_) if self.account.requests == 0 => service,

@@ -17,11 +17,16 @@ fn at(millis: u64) -> Instant {
 
 /// 1000 blocks in 10 extents, the first freed at `oldest`.
 fn waiting(oldest: Instant) -> Backlog {
-    Backlog { blocks: Blocks(1_000), extents: 10, oldest, in_flight: 0 }
+    Backlog { blocks: Blocks(1_000), extents: 10, oldest, least: Blocks(1), in_flight: 0 }
 }
 
-const NOTHING: Backlog =
-    Backlog { blocks: Blocks(0), extents: 0, oldest: Instant::NEVER, in_flight: 0 };
+const NOTHING: Backlog = Backlog {
+    blocks: Blocks(0),
+    extents: 0,
+    oldest: Instant::NEVER,
+    least: Blocks(0),
+    in_flight: 0,
+};
 
 /// Discards until `end` that are done at once: when, and how long.
 fn discards(policy: &mut dyn TrimPolicy, backlog: Backlog, end: Instant) -> Vec<(Instant, Blocks)> {
@@ -128,6 +133,7 @@ fn skip_by_queue_skips_beyond_its_limits() {
         blocks: Blocks(blocks),
         extents,
         oldest: at(0),
+        least: Blocks(1),
         in_flight,
     };
     let cases = [

@@ -341,7 +341,7 @@ const LARGE_DISCARD: f64 = 134_217_728.0;
 pub(super) fn proposal(facts: &Facts<'_>) -> Option<String> {
     let choice = facts.worst(&Role::PolicyChoice)?;
     let Some(Verdict::PolicyToChoose { policy, .. }) = &choice.figure.verdict else { return None };
-    let of_system = ["ext4", "btrfs", "fstrim", "batched", "online", "deferred"];
+    let of_system = ["ext4", "btrfs", "fstrim", "talos", "batched", "online", "deferred"];
     if policy == NONE || of_system.iter().any(|system| policy.starts_with(system)) {
         return None;
     }

@@ -66,8 +66,9 @@ fn what_cannot_be_compared_is_refused_with_what_would_do() {
         ("rate=0", "out of range; give 1 to 1000000"),
         ("churn=1KB", "out of range; give 100000B to 10GB"),
         (
-            "paced=lode=5%",
-            "option `paced` of `policy`: `paced` has no parameter `lode`; did you mean `load`?",
+            "paced=tolerence=5%",
+            "option `paced` of `policy`: `paced` has no parameter `tolerence`; did you mean \
+             `tolerance`?",
         ),
         ("btrfs-async=delay=5", "has no unit"),
         ("policies=ext4,deferred", "did you mean `btrfs-async`?"),

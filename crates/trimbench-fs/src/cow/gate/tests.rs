@@ -14,7 +14,7 @@ fn gate(manner: TrimManner, rate: Bytes) -> Gate {
 }
 
 fn backlog(extents: u64, blocks: u64, oldest: Instant) -> Backlog {
-    Backlog { blocks: Blocks(blocks), extents, oldest, in_flight: 0 }
+    Backlog { blocks: Blocks(blocks), extents, oldest, least: Blocks(1), in_flight: 0 }
 }
 
 /// How many of so many extents of 512 bytes a pass takes, freed at 5 s.

@@ -207,7 +207,7 @@ fn unmount_gives_up_what_waits_and_lets_the_rest_end() {
 fn a_discard_is_as_long_as_its_extent_whatever_is_granted() {
     let mut device = Recorder::new(Bytes::mib(128));
     device.limit_discards(bytes(20));
-    let mut machine = with("paced,discard-min=4KiB,discard-max=4KiB", device);
+    let mut machine = with("paced,discard-max=4KiB", device);
     fill(&mut machine, 4);
     let extent = machine.extents(2)[0];
     machine.unlink(2);

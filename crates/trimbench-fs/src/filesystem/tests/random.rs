@@ -250,7 +250,9 @@ fn discardings() -> Vec<Discarding> {
         "ext4-4.13",
         "btrfs-async,delay=2s",
         "skip-by-queue,pending-max=2",
-        "paced,discard-min=4KiB",
+        "paced,discard-max=1MiB",
+        "talos,chunk=1MiB,delay=1s",
+        "mean-law",
     ];
     let without = [Discarding::Path(None), Discarding::NobodyOnF2fs];
     without.into_iter().chain(paths).chain(policies.map(Discarding::Policy)).collect()

@@ -73,3 +73,120 @@ fn a_hiccup_of_short_commands_is_forgotten() {
     learn(&mut line, 200, 250, &[(1, 64), (1, 128)].repeat(20));
     assert_near(line.cost().unwrap().command, Nanos::from_micros(200), 5);
 }
+
+/// Of one command of so many MiB.
+fn one(mibs: u64) -> Amount {
+    amount(1, mibs * MIB)
+}
+
+/// A line that has learned these: bytes of a command in MiB, and microseconds.
+fn line_of(commands: &[(u64, u64)]) -> CostLine {
+    let mut line = CostLine::default();
+    for &(mibs, took) in commands {
+        line.learn(one(mibs), Nanos::from_micros(took));
+    }
+    line
+}
+
+fn micros_of(line: &CostLine, mibs: u64) -> u64 {
+    line.cost().unwrap().of(one(mibs)).0 / 1_000
+}
+
+#[test]
+fn of_one_length_half_of_the_cost_is_that_of_the_command() {
+    let cost = line_of(&[(4, 1_000)]).cost().unwrap();
+    assert_eq!(cost.command, Nanos::from_micros(500));
+    assert_eq!(cost.mib, Nanos::from_micros(125));
+}
+
+#[test]
+fn a_step_of_several_commands_is_a_point_of_one() {
+    let mut line = CostLine::default();
+    line.learn(amount(4, 16 * MIB), Nanos::from_micros(4_000));
+    assert_eq!(line.cost(), line_of(&[(4, 1_000)]).cost());
+    assert_eq!((line.steps(), line.shortest_length()), (1, Some(Bytes(4 * MIB))));
+}
+
+#[test]
+fn lengths_make_a_line_when_one_is_twice_the_other() {
+    let near = line_of(&[(7, 700), (8, 900)]);
+    assert_eq!(near.only_length(), Some(Bytes(7 * MIB)));
+    assert_eq!(near.cost().unwrap().command, Nanos::from_micros(350));
+    let far = line_of(&[(4, 700), (8, 900)]);
+    assert_eq!(far.only_length(), None);
+    let cost = far.cost().unwrap();
+    assert_eq!([cost.command, cost.mib], [500, 50].map(Nanos::from_micros));
+    assert_eq!(CostLine::default().only_length(), None);
+    assert_eq!(far.shortest_length(), Some(Bytes(4 * MIB)));
+    assert_eq!(far.longest_length(), Some(Bytes(8 * MIB)));
+}
+
+#[test]
+fn a_point_moves_by_half_and_a_slow_one_counts_twice_a_fast_one_at_most() {
+    assert_eq!(micros_of(&line_of(&[(4, 1_000), (4, 2_000)]), 4), 1_500);
+    assert_eq!(micros_of(&line_of(&[(4, 10_000), (4, 1_000)]), 4), 1_500);
+    let moved = line_of(&[(4, 1_000), (6, 1_000)]);
+    assert_eq!(moved.shortest_length(), Some(Bytes(5 * MIB)));
+}
+
+#[test]
+fn the_error_moves_by_an_eighth_and_no_step_counts_more_than_all_of_what_was_expected() {
+    let error = |more: &[(u64, u64)]| line_of(&[&[(4, 1_000)], more].concat()).error();
+    assert_eq!(error(&[]), Ppm(0));
+    assert_eq!(error(&[(4, 1_200)]), Ppm(25_000));
+    assert_eq!(error(&[(4, 9_000)]), Ppm(125_000));
+    // Of 1,500 expected, 750 were off.
+    assert_eq!(error(&[(4, 2_000), (4, 750)]), Ppm(125_000 - 15_625 + 62_500));
+}
+
+#[test]
+fn a_first_command_of_another_length_changes_no_other_point() {
+    let cost = line_of(&[(4, 1_000), (64, 64_000)]).cost().unwrap();
+    assert_eq!([cost.command, cost.mib], [0, 1_050].map(Nanos::from_micros));
+}
+
+#[test]
+fn a_cost_that_is_off_by_more_than_three_times_moves_all_points() {
+    let known = [(4, 1_000), (16, 4_000)];
+    let after = |took: u64| {
+        let mut line = line_of(&known);
+        line.learn(one(16), Nanos(took));
+        micros_of(&line, 4)
+    };
+    // The line goes from 1 ms for 4 MiB to 8 ms for 16 MiB, or from 2 ms.
+    assert_eq!(after(12_000_000), 2_333);
+    assert_eq!(after(12_000_001), 2_000);
+    // From 1 ms to 2 ms, or from 2/3 ms.
+    assert!((999..=1_000).contains(&after(1_333_333)), "{}", after(1_333_333));
+    assert!((666..=667).contains(&after(1_333_332)), "{}", after(1_333_332));
+    // A third length, of which nothing was known, too: by half of the way.
+    let third = line_of(&[known.as_slice(), &[(64, 160_000)]].concat()).cost().unwrap();
+    assert_eq!(third.mib, Nanos((160_000_000 - 5_500_000) / 60));
+}
+
+#[test]
+fn points_are_dropped_after_their_time_where_two_others_are_left() {
+    let shortest_after = |first: &[(u64, u64)], others: u64| {
+        let others = (0..others).map(|at| if at % 2 == 0 { (64, 6_400) } else { (16, 1_600) });
+        line_of(&first.iter().copied().chain(others).collect::<Vec<_>>()).shortest_length()
+    };
+    let (four, sixteen) = (Some(Bytes(4 * MIB)), Some(Bytes(16 * MIB)));
+    assert_eq!(shortest_after(&[(4, 400)], KEPT_ALONE - 1), four);
+    assert_eq!(shortest_after(&[(4, 400)], KEPT_ALONE), sixteen);
+    assert_eq!(shortest_after(&[(4, 400); 2], KEPT - 1), four);
+    assert_eq!(shortest_after(&[(4, 400); 2], KEPT), sixteen);
+    // One other length makes no line.
+    let two = line_of(&[[(4, 400)].as_slice(), &[(64, 6_400); 99]].concat());
+    assert_eq!(two.shortest_length(), four);
+}
+
+#[test]
+fn the_longest_command_within_a_limit_takes_just_that() {
+    let cost = DiscardCost { command: Nanos(200), mib: Nanos(250) };
+    assert_eq!(cost.longest_within(Nanos(1_200)), Some(Bytes(4 * MIB)));
+    assert_eq!(cost.longest_within(Nanos(200)), Some(Bytes(0)));
+    assert_eq!(cost.longest_within(Nanos(199)), None);
+    let flat = DiscardCost { mib: Nanos(0), ..cost };
+    assert_eq!(flat.longest_within(Nanos(200)), Some(Bytes(u64::MAX)));
+    assert_eq!(cost.of(amount(3, 2 * MIB)), Nanos(1_100));
+}

@@ -1,5 +1,5 @@
-//! The law against drive models. The target is 10 ms, the tolerance 0.1 %, so a stall of 5 ms is
-//! permitted, which the default drive causes with 49.15 MiB: (5 ms - 0.2 ms) / (100 ms / GiB).
+//! The policy against drive models. The target is 10 ms and the tolerance 0.1 %; the default drive
+//! takes 10 ms for a discard of 100.35 MiB: (10 ms - 0.2 ms) / (100 ms / GiB).
 
 use trimbench_core::{Bytes, Nanos, Ppm};
 
@@ -11,54 +11,33 @@ use drive_model::{Drive, DriveModel, Load, Mode, Run};
 
 const TARGET: Nanos = Nanos::from_millis(10);
 const TOLERANCE: Ppm = Ppm(1_000);
-const LOAD: Ppm = Ppm(50_000);
-const SHARE_MIN: Ppm = Ppm(781);
-/// The step of growth.
-const MIN: Bytes = Bytes::mib(1);
 
-/// Lengths of the discards after the first `n`, without probes and the remainder at the end.
-fn settled(run: &Run, n: usize) -> impl Iterator<Item = Bytes> {
-    let last = run.discards.len() - 1;
-    run.discards[n..last].iter().map(|discard| discard.bytes).filter(|&bytes| bytes > MIN)
+/// Late requests may be as many as tolerated.
+fn assert_kept(run: &Run) {
+    assert!(run.late(TARGET) <= TOLERANCE, "{} are late: {:?}", run.late(TARGET), run.account);
 }
 
 #[test]
-fn the_length_settles_where_the_stall_is_permitted_and_the_target_is_kept() {
-    for (noise, longest) in [(Ppm(0), 62), (Ppm(300_000), 80)] {
+fn all_is_trimmed_within_the_target_whether_costs_vary_or_not() {
+    for noise in [Ppm(0), Ppm(300_000)] {
         let it = DriveModel::default();
         let run = DriveModel { drive: Drive { noise, ..it.drive }, ..it }.run();
         assert_eq!(run.waiting, Bytes(0), "all is trimmed");
-        assert_eq!(run.late(TARGET), Ppm(0));
-        assert!(run.standing.within_reach);
-        assert!(run.occupied() <= LOAD, "{:?}", run.occupied());
-        // Without noise at most a quarter and one step beyond what is permitted, and half of it at
-        // least. With noise of 30 % a stall is permitted up to 70 MiB, and refused from 38 MiB on.
-        for bytes in settled(&run, 40) {
-            assert!(bytes >= Bytes::mib(19) && bytes <= Bytes::mib(longest), "{noise}: {bytes}");
-        }
-        let refused = settled(&run, 5).collect::<Vec<_>>();
-        let falls = refused.windows(2).filter(|pair| pair[1] < pair[0]).count();
-        assert!(falls * 15 <= refused.len(), "{falls} falls in {} discards", refused.len());
+        assert_kept(&run);
+        assert_eq!(run.account.floor_steps, 0, "{noise}");
+        let last = run.discards.len() - 1;
+        let shorter = run.discards[20..last].iter().filter(|it| it.bytes < Bytes::mib(8)).count();
+        assert!(shorter * 10 <= last, "{noise}: {shorter} of {last} discards are short");
     }
 }
 
 #[test]
-fn growth_does_not_pass_what_is_permitted_on_the_way() {
-    let run = DriveModel::default().run();
-    let first: Vec<u64> = run.discards[..8].iter().map(|discard| discard.bytes.0 >> 20).collect();
-    assert_eq!(first, [1, 2, 4, 8, 16, 17, 18, 19]);
-    assert!(run.longest() <= Nanos::from_micros(6_250 + 200), "{}", run.longest());
-}
-
-#[test]
-fn a_command_beyond_the_target_is_said_and_made_rare_and_long() {
+fn a_command_beyond_the_target_is_made_rare_and_long() {
     let it = DriveModel::default();
     let drive =
         Drive { command: Nanos::from_millis(92), per_gib: Nanos::from_millis(10), ..it.drive };
     let run = DriveModel { drive, duration: Nanos::from_secs(2_000), ..it }.run();
-    assert!(!run.standing.within_reach);
-    assert!(run.standing.least_stall > Nanos::from_millis(90), "{:?}", run.standing);
-    assert!(run.late(TARGET) <= TOLERANCE, "{}", run.late(TARGET));
+    assert_kept(&run);
     assert!(run.discards.len() >= 12, "{} discards", run.discards.len());
     assert_eq!(run.discards.last().unwrap().bytes, Bytes::mib(128), "being short is no use");
 }
@@ -68,9 +47,11 @@ fn idle_time_is_used_without_a_pause_and_without_longer_stalls() {
     let it = DriveModel::default();
     let run = DriveModel { load: Load { on: Nanos::ZERO, ..it.load }, ..it }.run();
     assert_eq!(run.waiting, Bytes(0));
-    assert!(run.occupied() >= Ppm(940_000), "{}", run.occupied());
+    // After the time in which nobody knows that there is no foreground.
+    assert!(run.occupied() >= Ppm(800_000), "{}", run.occupied());
+    // What costs are is found on the way.
     let longest = run.discards.iter().map(|discard| discard.service).max();
-    assert!(longest <= Some(Nanos::from_micros(5_010)), "{longest:?}");
+    assert!(longest <= Some(Nanos::from_millis(12)), "{longest:?}");
 }
 
 #[test]
@@ -79,12 +60,7 @@ fn bursts_are_spared_and_their_gaps_used() {
     let second = Nanos::from_secs(1).0;
     let load = Load { on: Nanos(2 * second), off: Nanos(2 * second), ..it.load };
     let run = DriveModel { load, freed_per_second: Bytes::mib(512), ..it }.run();
-    let in_gaps =
-        run.discards.iter().filter(|it| it.at.since_start().0 % (4 * second) >= 2 * second);
-    let in_gaps: u64 = in_gaps.map(|discard| discard.bytes.0).sum();
-    let all: u64 = run.discards.iter().map(|discard| discard.bytes.0).sum();
-    assert!(in_gaps * 10 >= all * 5, "{in_gaps} of {all} bytes");
-    assert!(run.longest() <= TARGET, "{}", run.longest());
+    assert_kept(&run);
     assert!(run.waiting <= Bytes::gib(1), "{}", run.waiting);
 }
 
@@ -96,29 +72,17 @@ fn background() -> DriveModel {
     DriveModel { drive: Drive { mode, ..it.drive }, ..it }
 }
 
-/// More than five times as many as it takes.
-const DISCARDS_TO_SETTLE: usize = 60;
-
 #[test]
-fn work_that_a_drive_puts_off_lowers_the_share_until_it_keeps_up() {
+fn work_that_a_drive_puts_off_slows_the_pace_until_it_keeps_up() {
     let run = background().run();
     assert_eq!(run.waiting, Bytes(0));
-    assert!(run.late(TARGET) <= TOLERANCE, "{}", run.late(TARGET));
-    // At 128 MiB a discard it bears 8 a second: 312 us each, a share of 2496 ppm.
-    let shares = run.discards.iter().map(|discard| discard.standing.share);
-    // The first climb passes that until requests are late; then it comes back, for good.
-    let reached = shares.skip_while(|&share| share < Ppm(2_496));
-    let after: Vec<Ppm> = reached.skip(DISCARDS_TO_SETTLE).collect();
-    assert!(!after.is_empty());
-    for share in after {
-        assert!(share >= SHARE_MIN && share <= Ppm(2_496 + SHARE_MIN.0), "{share:?}");
-    }
+    assert_kept(&run);
 }
 
 #[test]
 fn a_drive_that_is_nearly_full_of_work_keeps_the_tolerance_in_the_long_run() {
     let run = DriveModel { freed_per_second: Bytes::mib(900), ..background() }.run();
-    assert!(run.late(TARGET) <= TOLERANCE, "{}", run.late(TARGET));
+    assert_kept(&run);
     assert!(run.waiting_max <= Bytes::gib(64));
 }
 
@@ -136,8 +100,9 @@ fn late_by_itself() -> DriveModel {
 #[test]
 fn a_foreground_that_is_late_by_itself_is_spared_but_trims_do_not_starve() {
     let run = late_by_itself().run();
-    assert_eq!(run.standing.share, SHARE_MIN);
-    assert!((10..100).contains(&run.discards.len()), "{} discards", run.discards.len());
+    assert!(run.discards.len() >= 10, "{} discards", run.discards.len());
+    assert!(run.occupied() <= Ppm(2 * TOLERANCE.0), "{}", run.occupied());
+    assert!(run.account.floor_steps > 0, "the miss is in the account");
     let bound = DriveModel { policy: "paced,wait-max=10s", ..late_by_itself() }.run();
     assert_eq!(bound.waiting, Bytes(0));
     let seconds = bound.discards.last().unwrap().at.since_start().seconds();
@@ -155,15 +120,14 @@ fn extents_that_cannot_be_divided_are_paid_by_longer_pauses() {
     }
     .run();
     assert!(run.discards.iter().all(|discard| discard.bytes == Bytes::mib(256)));
-    assert!(!run.standing.within_reach);
-    assert!(run.late(TARGET) <= TOLERANCE, "{}", run.late(TARGET));
+    assert_kept(&run);
     assert!(run.discards.len() >= 10, "{} discards", run.discards.len());
 }
 
 #[test]
-fn no_more_waits_than_the_bound_and_urgency_uses_the_drive() {
+fn no_more_waits_than_the_bound_and_the_rest_is_skipped() {
     let run = DriveModel { freed_per_second: Bytes::gib(16), ..DriveModel::default() }.run();
     assert!(run.waiting_max <= Bytes::gib(64), "{}", run.waiting_max);
-    assert!(run.occupied() >= Ppm(400_000), "{}", run.occupied());
+    assert_kept(&run);
     assert!(run.counters.skipped.blocks > run.counters.issued.blocks, "the drive cannot keep up");
 }

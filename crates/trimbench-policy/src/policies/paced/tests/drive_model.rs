@@ -13,7 +13,9 @@ use trimbench_core::settings::{FromSettings as _, Values};
 use trimbench_core::units::narrow;
 use trimbench_core::{BlockSize, Blocks, Bytes, Instant, Lba, LbaRange, Nanos, Ppm};
 
-use super::super::{Paced, Settings};
+use super::super::Settings;
+use crate::law_policy::LawPolicy;
+use crate::pacing::{GovernorAccount, GradualGovernor};
 use crate::policy::{Backlog, Foreground, Grant, TrimPolicy};
 use crate::queue::QueueCounters;
 use crate::trimmer::{Extents, Options, Trimmer, TrimmerStep};
@@ -71,7 +73,7 @@ pub(super) struct Run {
     /// The latencies of all requests.
     pub(super) requests: Vec<Nanos>,
     pub(super) discards: Vec<Issue>,
-    pub(super) standing: Standing,
+    pub(super) account: GovernorAccount,
     pub(super) counters: QueueCounters,
     /// The most that waited.
     pub(super) waiting_max: Bytes,
@@ -85,35 +87,15 @@ pub(super) struct Issue {
     pub(super) at: Instant,
     pub(super) bytes: Bytes,
     pub(super) service: Nanos,
-    /// Where the policy stood when it granted it.
-    pub(super) standing: Standing,
-}
-
-/// What the law has learned of the drive, and where it stands.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Standing {
-    pub(super) share: Ppm,
-    pub(super) least_stall: Nanos,
-    /// A discard can be so short that its stall stays within the target.
-    pub(super) within_reach: bool,
 }
 
 /// The law at work in a trimmer, which can be looked into meanwhile.
 #[derive(Clone, Debug)]
-struct Watched(Arc<Mutex<Paced>>);
+struct Watched(Arc<Mutex<LawPolicy<GradualGovernor>>>);
 
 impl Watched {
-    fn law(&self) -> MutexGuard<'_, Paced> {
+    fn law(&self) -> MutexGuard<'_, LawPolicy<GradualGovernor>> {
         self.0.lock().unwrap()
-    }
-
-    fn standing(&self) -> Standing {
-        let law = self.law();
-        Standing {
-            share: law.share,
-            least_stall: law.cost.least(),
-            within_reach: law.permitted() <= law.settings.target,
-        }
     }
 }
 
@@ -176,11 +158,6 @@ impl Run {
         Ppm(narrow(late * 1_000_000 / self.requests.len() as u64))
     }
 
-    /// The longest latency of a request.
-    pub(super) fn longest(&self) -> Nanos {
-        self.requests.iter().copied().max().unwrap()
-    }
-
     /// The share of the time until the last discard that discards took.
     pub(super) fn occupied(&self) -> Ppm {
         let service: u64 = self.discards.iter().map(|discard| discard.service.0).sum();
@@ -221,7 +198,8 @@ impl<'a> World<'a> {
         for part in model.policy.split(',').skip(1) {
             values.set_part(&rows, part).unwrap();
         }
-        let law = Paced::new(Settings::read(&values.in_blocks(block_size)).unwrap());
+        let values = values.in_blocks(block_size);
+        let law = Settings::read(&values).unwrap().build(&values);
         let policy = Watched(Arc::new(Mutex::new(law)));
         let discard_max = Bytes::gib(2).blocks_floor(block_size);
         let options = Options { discard_max, extents: model.extents, extents_max: 1 << 20 };
@@ -229,7 +207,7 @@ impl<'a> World<'a> {
         let run = Run {
             requests: Vec::new(),
             discards: Vec::new(),
-            standing: policy.standing(),
+            account: GovernorAccount::default(),
             counters: QueueCounters::default(),
             waiting_max: Bytes(0),
             waiting: Bytes(0),
@@ -315,13 +293,12 @@ impl<'a> World<'a> {
     /// Issues what may be issued; when to ask again.
     fn trim(&mut self, now: Instant) -> Instant {
         loop {
-            let standing = self.policy.standing();
             match self.trimmer.next(now) {
                 TrimmerStep::Discard(range) => {
                     let bytes = blocks_bytes(range.length());
                     let done = self.discard(now, bytes);
                     self.schedule(done, Event::DiscardDone);
-                    self.run.discards.push(Issue { at: now, bytes, service: done - now, standing });
+                    self.run.discards.push(Issue { at: now, bytes, service: done - now });
                 }
                 TrimmerStep::Until(at) => return at,
                 TrimmerStep::Idle => return Instant::NEVER,
@@ -364,7 +341,7 @@ impl<'a> World<'a> {
     }
 
     fn finish(mut self) -> Run {
-        self.run.standing = self.policy.standing();
+        self.run.account = self.policy.law().law().governor().account();
         self.run.counters = *self.trimmer.counters();
         self.run.waiting = blocks_bytes(self.trimmer.backlog().blocks);
         self.run
