@@ -2,7 +2,8 @@
 //!
 //! - What a test requires of the machine ([`requires`]), loop devices and filesystems on them,
 //!   disks that can be made slow ([`slow_disk`]), and the program as a process ([`program`]).
-//! - A table of attempts ([`obstacles`]), and random emulated drives ([`soak`]).
+//! - A table of attempts ([`obstacles`]), random emulated drives ([`soak`]), and some that are
+//!   trimmed by the law of `trimpace` ([`paced_drives`]).
 //! - What filesystems send to a device whose discards take a known time, the kernel's and the
 //!   modelled ones ([`discards`]).
 //!
@@ -28,12 +29,14 @@ mod control_group;
 pub mod discards;
 pub mod expectation;
 pub mod fuse_image;
+pub mod killed_trims;
 mod loops;
 pub mod machine;
 pub mod methods;
 pub mod nbd;
 pub mod obstacles;
 pub mod operations;
+pub mod paced_drives;
 pub mod planted;
 pub mod policies;
 pub mod pools;

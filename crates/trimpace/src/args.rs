@@ -16,6 +16,7 @@ pub use self::deadline::{PassDeadline, PassDeadlineError};
 pub use self::size::{SizeError, fstrim_size};
 use crate::exit::TrimRequest;
 use crate::law::LawChoice;
+use crate::probe::KEEPER;
 use crate::selection::WhichMounts;
 
 #[cfg(test)]
@@ -37,6 +38,9 @@ pub enum PaceCommand {
     Once(Box<OnceArgs>),
     /// Put back the settings of disks that a killed trimpace left changed.
     Restore(RestoreArgs),
+    /// The process that keeps the file of a probe; trimpace itself starts it.
+    #[command(name = KEEPER, hide = true)]
+    KeepProbeFile,
 }
 
 /// `trimpace once`.
@@ -80,7 +84,7 @@ pub struct OnceArgs {
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     /// The latency that 99 % of the requests of other programs keep, as `2ms`; judged by our own
-    /// probes.
+    /// probes. Like `--share` and `--deadline`, only with `--law tail`.
     #[arg(long, value_name = "TIME", conflicts_with = "share", value_parser = positive_time)]
     pub p99: Option<Nanos>,
     /// The share of the time that discards may take, as `1%`.
@@ -94,7 +98,8 @@ pub struct OnceArgs {
     /// `99%`.
     #[arg(long, value_name = "SHARE", conflicts_with = "minimum", value_parser = share)]
     pub cover: Option<Ppm>,
-    /// The pacing law: `tail` is trimpace's own, the others are there to be compared with it.
+    /// The pacing law: `tail` is trimpace's own, the others are there to be compared with it. An
+    /// option that the law does not use is refused.
     #[arg(long, value_enum, default_value_t)]
     pub law: LawName,
     /// The longest discard of `--law pieces` [default: 4MiB].
@@ -206,7 +211,7 @@ impl OnceArgs {
                     Some(share) => LawChoice::Share { share, deadline },
                     None => LawChoice::Tail { target: self.p99, deadline },
                 };
-                ("tail", law, &[])
+                ("tail", law, &["--p99", "--share", "--deadline"])
             }
             LawName::Plain => ("plain", LawChoice::Plain, &[]),
             LawName::Pieces => {
@@ -220,6 +225,9 @@ impl OnceArgs {
             LawName::Mean => ("mean", LawChoice::Mean { chunk }, &["--chunk"]),
         };
         let given = [
+            ("--p99", self.p99.is_some()),
+            ("--share", self.share.is_some()),
+            ("--deadline", self.deadline.is_some()),
             ("--piece", self.piece.is_some()),
             ("--chunk", self.chunk.is_some()),
             ("--delay", self.delay.is_some()),

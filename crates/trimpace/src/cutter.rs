@@ -71,6 +71,12 @@ impl Cutter {
         self.planner.as_ref()
     }
 
+    /// One call over all that is asked for, whatever is free there.
+    pub fn everything(&self) -> Call {
+        let [start, end] = self.asked;
+        Call { start, length: end - start, free: Amount::default() }
+    }
+
     /// Whether no call is left.
     pub fn is_done(&self) -> bool {
         self.open.is_none() && self.regions.is_empty()
@@ -129,7 +135,7 @@ impl Cutter {
             Some(open) => open.position,
             None => self.regions.front()?.0.start,
         };
-        let end = start.saturating_add(length.0.max(1));
+        let end = start.saturating_add(length.0.max(1)).min(self.asked[1]);
         let (mut free, mut last) = (Amount::default(), start);
         while let Some((region, _)) = self.regions.front().filter(|(it, _)| it.start < end) {
             last = end.min(region.start.saturating_add(region.length.0));

@@ -11,6 +11,7 @@ use trimbench_linux::restore_abandoned;
 use trimpace::args::{CommandLine, PaceCommand, PaceFormat, RestoreArgs};
 use trimpace::exit::{DONE, FAILED};
 use trimpace::once::once;
+use trimpace::probe::keep_probe_file;
 use trimpace::report::say;
 
 fn main() -> ExitCode {
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
             (result.text, result.code)
         }
         PaceCommand::Restore(args) => restore(*args),
+        PaceCommand::KeepProbeFile => {
+            let is_kept = keep_probe_file().is_ok();
+            return ExitCode::from(if is_kept { DONE } else { FAILED });
+        }
     };
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());

@@ -31,6 +31,9 @@ const FORECAST_AFTER: u64 = 4;
 /// From one look at the mount table to the next, between steps.
 const MOUNT_LOOK: Nanos = Nanos::from_millis(100);
 
+/// Options of a mount that takes no more writes: of `mount`, and of ext4 and others after an error.
+const READ_ONLY: [&str; 3] = ["ro", "emergency_ro", "shutdown"];
+
 /// How long probes are watched before the first call, where they decide the target.
 const BASELINE: Nanos = Nanos::from_millis(200);
 
@@ -64,7 +67,8 @@ pub enum PassEnd {
     Done,
     /// The user stopped it.
     Interrupted,
-    /// The filesystem was unmounted, or its disk is another one now: why, as a clause.
+    /// The filesystem was unmounted or became read-only, or its disk is another one now: why, as a
+    /// clause.
     Gone(&'static str),
     /// The filesystem or the device refused a call.
     Refused(Errno),
@@ -259,11 +263,15 @@ impl<'a> Pass<'a> {
         loop {
             self.look();
             // A law would pause first, before it is seen that there is no more to do.
-            if self.cutter.is_done() {
+            if self.cutter.is_done() && self.outcome.calls > 0 {
                 return PassEnd::Done;
             }
             if let Some(end) = self.must_end() {
                 return end;
+            }
+            if self.cutter.is_done() {
+                // Nothing is known to be free. The filesystem says whether the range is wrong.
+                return self.step(self.cutter.everything()).unwrap_or(PassEnd::Done);
             }
             let remaining = self.cutter.remaining();
             let upcoming = self.cutter.upcoming();
@@ -297,6 +305,7 @@ impl<'a> Pass<'a> {
         self.law.pacing().began(begun);
         self.outcome.calls += 1;
         self.outcome.called = self.outcome.called.and(call.free);
+        self.cutter.planner().before_call();
         self.trimmer.begin(call.start, call.length);
         let result = loop {
             if let Some(result) = self.trimmer.result(Nanos::from_millis(1)) {
@@ -373,9 +382,16 @@ impl<'a> Pass<'a> {
         if !same {
             return Some(PassEnd::Gone("its disk is another one now"));
         }
-        let mounted = trimbench_claim::mounts::own_mounts();
-        let is_there = mounted.is_ok_and(|all| all.iter().any(|it| it.id == self.mount.id));
-        (!is_there).then_some(PassEnd::Gone("it was unmounted"))
+        let mounted = trimbench_claim::mounts::own_mounts().unwrap_or_default();
+        match mounted.iter().find(|it| it.id == self.mount.id) {
+            None => Some(PassEnd::Gone("it was unmounted")),
+            // Who asks for a read-only one by name gets what fstrim does there. One that becomes so
+            // may have found an error, and its map of free space be wrong.
+            Some(now) if is_read_only(now) && !is_read_only(self.mount) => {
+                Some(PassEnd::Gone("it became read-only"))
+            }
+            Some(_) => None,
+        }
     }
 
     /// Has the kernel send discards of at most this length, or as long as before.
@@ -469,6 +485,10 @@ fn borrow(
         }
     }
     Ok(borrowed)
+}
+
+fn is_read_only(mount: &Mount) -> bool {
+    READ_ONLY.iter().any(|option| mount.has_option(option))
 }
 
 /// The number that the kernel gives a disk once, since Linux 5.15; `None` before.

@@ -23,6 +23,9 @@ use trimbench_linux::FreeRange;
 
 pub use cover::cover;
 
+#[cfg(test)]
+mod tests;
+
 /// The file does not know the ioctl.
 const ENOTTY: Errno = Errno(25);
 
@@ -80,6 +83,9 @@ pub trait Planner: Debug + Send {
     fn largest_minimum(&self) -> Option<Bytes> {
         None
     }
+
+    /// To be called before each call of FITRIM, so that it trims all that is listed.
+    fn before_call(&self) {}
 
     /// Reads anew where the regions are. The file of a probe may have made one.
     ///

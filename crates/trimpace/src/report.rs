@@ -111,11 +111,25 @@ pub fn account_line(outcome: &PassOutcome) -> String {
             ));
         }
     }
+    if is_remembered(outcome) {
+        clauses.push(format!(
+            "of {} that are free the devices discarded {}: the filesystem may remember the rest as \
+             trimmed, or a discard failed",
+            size(outcome.called.bytes),
+            size(outcome.discarded.bytes)
+        ));
+    }
     clauses.extend(outcome.piece.map(|piece| format!("discards of at most {}", size(piece))));
     if outcome.deferred.bytes.0 > 0 {
         clauses.push(format!("{} left for another time", size(outcome.deferred.bytes)));
     }
     clauses.join("; ")
+}
+
+/// Whether so much less was discarded than is free that it is no matter of extents that came and
+/// went meanwhile. Calls that did not end say nothing.
+fn is_remembered(outcome: &PassOutcome) -> bool {
+    outcome.end == PassEnd::Done && outcome.discarded.bytes.0 < outcome.called.bytes.0 / 4 * 3
 }
 
 /// The same for programs.

@@ -16,6 +16,7 @@
 //! - One filesystem is one device number, not one name of a device: subvolumes of btrfs, bind
 //!   mounts, and mounts by other names of the device count once.
 //! - A filesystem on several devices is trimmed if any of them takes discards.
+//! - An md array or a btrfs that lacks a device is not trimmed, even if it is named.
 //! - Type and options count of what fstab says and of what is mounted there; `--types` looks at the
 //!   latter only. fstrim looks at fstab only, where a type may be `auto`.
 //! - A named directory that is no mount point is an error; fstrim trims the filesystem that it is
@@ -42,7 +43,7 @@ use trimbench_claim::errno_of;
 use trimbench_claim::mounts::Mount;
 use trimbench_core::Errno;
 
-use self::facts::{HeldDirectory, RunningSystem, SystemFacts};
+use self::facts::{DeviceFacts, HeldDirectory, RunningSystem, SystemFacts};
 use self::kinds::{allows, is_fuse, is_network, is_pseudo};
 use self::lists::{Listed, MountList, UserMount, is_fstab, parse_list, parse_utab};
 pub use self::reason::{SelectionError, SkipReason, SkippedMount};
@@ -199,6 +200,9 @@ fn named(system: &dyn SystemFacts, path: &Path) -> Result<Selection, SelectionEr
     let Some(mount) = there.iter().find(|mount| is_held(&held, mount)) else {
         return Err(exchanged(last, &held, &system.mounts()?));
     };
+    if let Some(device) = degraded(&system.devices(mount)) {
+        return Err(SelectionError::Degraded { mount_point: path.to_owned(), device });
+    }
     let directory = system.open_named(&held).map_err(failed)?;
     let chosen = vec![ChosenMount { mount: (*mount).clone(), directory }];
     Ok(Selection { chosen, ..Selection::default() })
@@ -308,7 +312,7 @@ impl Chooser<'_> {
         if !devices.is_empty() && devices.iter().all(|device| device.is_read_only) {
             return skip(SkipReason::ReadOnlyDevice { devices: names() });
         }
-        Ok(())
+        degraded(&devices).map_or(Ok(()), |device| skip(SkipReason::Degraded { device }))
     }
 
     /// The directory that the path of this mount leads to, if it is its root.
@@ -341,6 +345,11 @@ enum Refusal {
     Fail(SelectionError),
 }
 
+/// What of these lacks a device.
+fn degraded(devices: &[DeviceFacts]) -> Option<String> {
+    devices.iter().find_map(|device| device.degraded.clone())
+}
+
 fn skip<T>(reason: SkipReason) -> Result<T, Refusal> {
     Err(Refusal::Skip(reason))
 }
@@ -355,7 +364,8 @@ fn unwanted(filesystem: &str, has_option: impl Fn(&str) -> bool) -> Result<(), R
         }
         kind if is_network(kind) => skip(SkipReason::Network { filesystem: filesystem() }),
         kind if is_pseudo(kind) => skip(SkipReason::Fuse),
-        _ if has_option("ro") => skip(SkipReason::ReadOnly),
+        // The latter is what ext4 since Linux 6.15 says after an error.
+        _ if has_option("ro") || has_option("emergency_ro") => skip(SkipReason::ReadOnly),
         _ if has_option(NO_TRIM) => skip(SkipReason::NoTrim),
         _ => Ok(()),
     }

@@ -12,7 +12,7 @@ fn once(arguments: &[&str]) -> OnceArgs {
     let parsed = parse(&[&["once"], arguments].concat());
     match parsed.unwrap_or_else(|error| panic!("{arguments:?}: {error}")).command {
         PaceCommand::Once(once) => *once,
-        PaceCommand::Restore(_) => panic!("it is another command"),
+        PaceCommand::Restore(_) | PaceCommand::KeepProbeFile => panic!("it is another command"),
     }
 }
 
@@ -95,10 +95,20 @@ fn a_law_takes_its_own_values_only() {
         (&["--piece", "1M"][..], "--piece"),
         (&["--law=pieces", "--chunk", "1G"], "--chunk"),
         (&["--law=mean", "--delay", "1s"], "--delay"),
+        (&["--law=plain", "--p99", "2ms"], "--p99"),
+        (&["--law=pieces", "--share", "1%"], "--share"),
+        (&["--law=talos", "--deadline", "2h"], "--deadline"),
+        (&["--law=mean", "--p99", "2ms"], "--p99"),
     ] {
         let error = law(arguments).unwrap_err();
         assert_eq!(error.option, option);
-        assert!(error.to_string().contains("no effect"), "{error}");
+        // Both are named.
+        let said = error.to_string();
+        assert!(said.contains(option) && said.contains(error.law), "{said}");
+        assert!(said.contains("no effect"), "{said}");
+    }
+    for option in [["--p99", "2ms"], ["--share", "1%"], ["--deadline", "2h"]] {
+        assert!(law(&option).is_ok(), "{option:?}");
     }
 }
 

@@ -16,6 +16,9 @@ use trimbench_linux::{btrfs_chunks, btrfs_free_space, btrfs_unallocated};
 
 use super::{Cutting, FreeExtent, Planner, PlannerError, Region, extents_of};
 
+#[cfg(test)]
+mod tests;
+
 /// Less unallocated space than this is not worth a warning.
 const NEGLIGIBLE: Bytes = Bytes::mib(64);
 

@@ -6,9 +6,15 @@
 //! twice. It remembers a group as trimmed, until something in it is freed or the filesystem is
 //! unmounted, only if one call covered the whole group. Source: `ext4_trim_fs`,
 //! `fs/ext4/mballoc.c`.
+//!
+//! It remembers *that* a group was trimmed, but the minimum length of the last call only, for the
+//! whole filesystem: after `fstrim -m 1M` the first call with a smaller minimum would make it take
+//! all other groups for trimmed to the last extent. So where the last minimum is larger than ours,
+//! it is written again before each call (`last_trim_minblks` in sysfs).
 
+use std::fs;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::Mode;
@@ -38,6 +44,15 @@ pub(super) struct Ext4 {
     layout: Layout,
     regions: Vec<Region>,
     minimum: Bytes,
+    /// With which minimum others have trimmed it last, if that is larger than ours.
+    trimmed_with: Option<LastMinimum>,
+}
+
+/// The minimum length of the last call of FITRIM, as the kernel remembers it.
+#[derive(Debug)]
+struct LastMinimum {
+    attribute: PathBuf,
+    clusters: u64,
 }
 
 /// What the superblock says of the layout.
@@ -62,7 +77,9 @@ impl Ext4 {
         let superblock = read_superblock(device, &node)?;
         let layout = parse(&superblock).ok_or(PlannerError::NoSuperblock { node })?;
         let minimum = layout.effective_minimum(minimum.min(layout.largest_minimum()));
-        Ok(Self { directory, layout, regions: layout.regions(), minimum })
+        let last = LastMinimum::of(&device.name);
+        let trimmed_with = last.filter(|last| last.clusters > layout.clusters(minimum));
+        Ok(Self { directory, layout, regions: layout.regions(), minimum, trimmed_with })
     }
 }
 
@@ -94,8 +111,24 @@ impl Planner for Ext4 {
         Some(self.layout.largest_minimum())
     }
 
+    fn before_call(&self) {
+        if let Some(LastMinimum { attribute, clusters }) = &self.trimmed_with {
+            // Refused, some groups are left out, as the account shows.
+            let _ = fs::write(attribute, clusters.to_string());
+        }
+    }
+
     fn hazards(&self) -> Vec<String> {
         Vec::new()
+    }
+}
+
+impl LastMinimum {
+    /// Of the ext4 on this device; `None` where the kernel does not say.
+    fn of(device: &str) -> Option<Self> {
+        let attribute = Path::new("/sys/fs/ext4").join(device).join("last_trim_minblks");
+        let clusters = fs::read_to_string(&attribute).ok()?.trim().parse().ok()?;
+        Some(Self { attribute, clusters })
     }
 }
 
@@ -118,6 +151,11 @@ impl Layout {
     /// A whole group: no extent is longer, and a larger minimum is `EINVAL`.
     fn largest_minimum(&self) -> Bytes {
         Bytes(self.group_fs_blocks * self.fs_block_bytes)
+    }
+
+    /// So many clusters.
+    fn clusters(&self, length: Bytes) -> u64 {
+        length.0 / (self.fs_block_bytes * self.cluster_fs_blocks)
     }
 
     /// What the kernel makes of a minimum: whole blocks, rounded down, then whole clusters, rounded

@@ -2,26 +2,23 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 
 use rustix::fs::{Mode, OFlags};
 use trimbench_claim::mounts::{Mount, mount_of};
 use trimbench_claim::sysfs::{BlockDevice, devices_of};
 use trimbench_claim::{errno_in, errno_of, opening};
-use trimbench_core::rng::Rng;
 use trimbench_core::units::index;
-use trimbench_core::{Bytes, Errno, Nanos};
+use trimbench_core::{Bytes, Errno};
 use trimbench_linux::{AlignedBuffer, FileExtent, file_extents};
 
-/// Bytes of the file, and of a read.
-const FILE: u64 = 1 << 20;
+use super::file::{FILE, FileKeeper, NoFile};
+
+/// Bytes of a read.
 pub(super) const READ: u64 = 4_096;
 const SECTOR: u64 = 512;
-/// How long a filesystem may take to make the file. A frozen one takes until it is thawed.
-const PATIENCE: Nanos = Nanos::from_secs(2);
 /// Loop devices above each other, at most.
 const DEPTH: usize = 8;
 
@@ -36,8 +33,8 @@ pub struct ProbePlace {
     pub device: BlockDevice,
     /// What is read, for people: "`/dev/vda`, 3 layers down".
     pub what: String,
-    /// The file itself: its blocks are free again when it is closed.
-    blocks: OwnedFd,
+    /// Who has the file that the blocks are of. Dropped after `file`.
+    _keeper: FileKeeper,
 }
 
 /// Why there is no probe.
@@ -73,29 +70,22 @@ impl ProbePlace {
     pub fn in_mount(mount: &Mount, directory: &OwnedFd) -> Result<Self, ProbePlaceError> {
         let path = &mount.mount_point;
         let failed = |errno| ProbePlaceError::File { path: path.clone(), errno };
-        let directory = rustix::io::fcntl_dupfd_cloexec(directory, 0).map_err(errno_of);
-        let directory = directory.map_err(failed)?;
-        // Made by a thread that is left behind where the filesystem is frozen.
-        let (done, made) = mpsc::sync_channel(1);
-        let make = move || {
-            let _ = done.send(make_file(&directory));
-        };
-        let thread = std::thread::Builder::new().name("probe file".to_owned()).spawn(make);
-        thread.map_err(|error| failed(errno_in(&error)))?;
-        let made = made.recv_timeout(std::time::Duration::from_nanos(PATIENCE.0));
-        let (file, blocks) = made
-            .map_err(|_| ProbePlaceError::Stuck { path: path.clone() })?
-            .map_err(|error| failed(errno_in(&error)))?;
+        let made = FileKeeper::start(directory.as_fd());
+        let (file, keeper) = made.map_err(|error| match error {
+            NoFile::Refused(errno) => failed(errno),
+            NoFile::Stuck => ProbePlaceError::Stuck { path: path.clone() },
+        })?;
         let offsets = (0..FILE / READ).map(|at| at * READ).collect();
         let device = devices_of(mount).into_iter().next();
         let device = device.ok_or(failed(errno_of(rustix::io::Errno::NODEV)))?;
-        let place = Self { file, offsets, device, what: "its own file".to_owned(), blocks };
+        let what = "its own file".to_owned();
+        let place = Self { file, offsets, device, what, _keeper: keeper };
         place.descended(mount)
     }
 
     /// The same blocks, at the lowest device where they can be found.
     fn descended(mut self, mount: &Mount) -> Result<Self, ProbePlaceError> {
-        let extents = file_extents(self.blocks.as_fd()).unwrap_or_default();
+        let extents = file_extents(self.file.as_fd()).unwrap_or_default();
         let mut offsets = map(&self.offsets, &extents);
         let mut mount = mount.clone();
         let mut layers = 0;
@@ -134,23 +124,7 @@ impl ProbePlace {
     pub const WRITTEN: Bytes = Bytes(FILE);
 }
 
-/// The file: opened past the page cache to be read, and as it was made.
-fn make_file(directory: &OwnedFd) -> io::Result<(File, OwnedFd)> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let blocks = rustix::fs::openat(directory, ".", flags, Mode::RUSR | Mode::WUSR)?;
-    let file = File::from(blocks.try_clone()?);
-    let mut rng = Rng::new(trimbench_claim::random().unwrap_or(1));
-    let mut content = Vec::with_capacity(index(FILE));
-    while content.len() < index(FILE) {
-        content.extend_from_slice(&rng.below(u64::MAX).to_le_bytes());
-    }
-    file.write_all_at(&content, 0)?;
-    file.sync_all()?;
-    let again = open_direct(Path::new(&format!("/proc/self/fd/{}", blocks.as_raw_fd())))?;
-    Ok((again, blocks))
-}
-
-fn open_direct(path: &Path) -> io::Result<File> {
+pub(super) fn open_direct(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECT | OFlags::NONBLOCK;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }

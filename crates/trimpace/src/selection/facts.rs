@@ -9,8 +9,9 @@ use rustix::fs::{Access, AtFlags, Mode, OFlags, StatxAttributes, StatxFlags, acc
 use trimbench_claim::errno_of;
 use trimbench_claim::mounts::{Mount, MountError, own_mounts};
 use trimbench_claim::opening;
-use trimbench_claim::sysfs::{BlockDevice, devices_of};
+use trimbench_claim::sysfs::{BlockDevice, attribute, btrfs_folder, devices_of, names_in};
 use trimbench_core::Errno;
+use trimbench_core::text::{to_text, visible};
 
 /// Major number of loop devices.
 const LOOP: u32 = 7;
@@ -29,6 +30,9 @@ pub(super) struct DeviceFacts {
     pub(super) removable: Option<String>,
     /// It, or one below it, is a loop device: the name of that one.
     pub(super) looped: Option<String>,
+    /// It, or one below it, is an array that lacks a member, or the filesystem lacks a device: the
+    /// name of what is incomplete.
+    pub(super) degraded: Option<String>,
 }
 
 /// A directory that is held open, and where the kernel says that it is.
@@ -84,7 +88,14 @@ impl SystemFacts for RunningSystem {
     }
 
     fn devices(&self, mount: &Mount) -> Vec<DeviceFacts> {
-        devices_of(mount).iter().map(facts_of).collect()
+        let mut all: Vec<DeviceFacts> = devices_of(mount).iter().map(facts_of).collect();
+        if btrfs_lacks_a_device(mount) {
+            let source = visible(&to_text(&mount.source)).into_owned();
+            for device in &mut all {
+                device.degraded = Some(source.clone());
+            }
+        }
+        all
     }
 
     fn hold(&self, path: &Path) -> Result<HeldDirectory, Errno> {
@@ -129,7 +140,21 @@ fn facts_of(device: &BlockDevice) -> DeviceFacts {
         looped: first(device, DEEPEST, &|device| {
             device.whole().numbers().is_some_and(|(major, _)| major == LOOP)
         }),
+        degraded: first(device, DEEPEST, &|device| {
+            device.number("md/degraded").is_some_and(|missing| missing > 0)
+        }),
     }
+}
+
+/// Whether a btrfs was mounted without one of its devices.
+fn btrfs_lacks_a_device(mount: &Mount) -> bool {
+    let Some(folder) = btrfs_folder(mount).map(|folder| folder.join("devinfo")) else {
+        return false;
+    };
+    let is_missing = |name: &String| {
+        attribute(&folder.join(name).join("missing")).is_some_and(|missing| missing == "1")
+    };
+    names_in(&folder).iter().any(is_missing)
 }
 
 /// The name of the first of a device and those below it of which `is` holds.

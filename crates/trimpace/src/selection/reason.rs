@@ -86,6 +86,13 @@ pub enum SkipReason {
         /// The kernel's names of them.
         devices: String,
     },
+    /// An array or a btrfs without one of its devices: what it frees may still be needed to put it
+    /// together again.
+    #[error("{device} lacks a device; it is trimmed again once it is complete")]
+    Degraded {
+        /// The name of what is incomplete.
+        device: String,
+    },
     /// It is also mounted elsewhere, and trimmed there.
     #[error("it is the filesystem on `{}`", shown(mount_point))]
     Same {
@@ -159,6 +166,17 @@ pub enum SelectionError {
         path: PathBuf,
         /// Where the filesystem that it is on is mounted, if known.
         on: Option<PathBuf>,
+    },
+    /// The same as [`SkipReason::Degraded`], of one that was named.
+    #[error(
+        "`{}`: {device} lacks a device, and is not trimmed before it is complete",
+        shown(mount_point)
+    )]
+    Degraded {
+        /// Where it is mounted.
+        mount_point: PathBuf,
+        /// The name of what is incomplete.
+        device: String,
     },
     /// The path of a mount led to another one than the table had: somebody mounted or unmounted
     /// something meanwhile. Try again.

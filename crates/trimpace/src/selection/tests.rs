@@ -35,6 +35,7 @@ fn disk() -> DeviceFacts {
         is_read_only: false,
         removable: None,
         looped: None,
+        degraded: None,
     }
 }
 
@@ -179,7 +180,9 @@ fn devices_decide() {
         22 1 8:3 / /stick rw - ext4 /dev/c rw\n\
         23 1 8:4 / /image rw - ext4 /dev/d rw\n\
         24 1 8:5 / /unknown rw - bcachefs /dev/unknown rw\n\
-        25 1 8:6 / /silent rw - ext4 /dev/e rw\n";
+        25 1 8:6 / /silent rw - ext4 /dev/e rw\n\
+        26 1 8:7 / /array rw - ext4 /dev/f rw\n\
+        27 1 8:8 / /broken rw,emergency_ro - ext4 /dev/g rw\n";
     let mut system = of(table);
     system.devices = BTreeMap::from([
         ("/dev/a", DeviceFacts { granularity: Some(0), ..disk() }),
@@ -187,6 +190,7 @@ fn devices_decide() {
         ("/dev/c", DeviceFacts { removable: Some("sdc".to_owned()), ..disk() }),
         ("/dev/d", DeviceFacts { looped: Some("loop3".to_owned()), ..disk() }),
         ("/dev/e", DeviceFacts { granularity: None, ..disk() }),
+        ("/dev/f", DeviceFacts { degraded: Some("md0".to_owned()), ..disk() }),
     ]);
     let selection = all(&system);
     assert_eq!(chosen(&selection), ["/silent", "/unknown"].map(Path::new));
@@ -194,12 +198,18 @@ fn devices_decide() {
     assert!(matches!(reason(&selection, "/locked"), SkipReason::ReadOnlyDevice { .. }));
     assert!(reason(&selection, "/stick").to_string().contains("removable disk sdc"));
     assert!(reason(&selection, "/image").to_string().contains("loop device loop3"));
+    assert!(reason(&selection, "/array").to_string().contains("md0 lacks a device"));
+    assert_eq!(reason(&selection, "/broken"), &SkipReason::ReadOnly);
     // Named in a list of the administrator's, or by themselves, the last two are meant.
     system.files = BTreeMap::from([(FSTAB, "/dev/c /stick ext4\n/dev/d /image ext4\n")]);
     let selection = select_of(&system, &WhichMounts::Fstab, None).unwrap();
     assert_eq!(chosen(&selection), ["/image", "/stick"].map(Path::new));
     let named = WhichMounts::Named(PathBuf::from("/image"));
     assert_eq!(chosen(&select_of(&system, &named, None).unwrap()), [Path::new("/image")]);
+    // What lacks a device is not trimmed either way.
+    let named = WhichMounts::Named(PathBuf::from("/array"));
+    let error = select_of(&system, &named, None).unwrap_err();
+    assert!(matches!(error, SelectionError::Degraded { .. }), "{error}");
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! How much is trimmed, and of what.
 
-use trimbench_core::Nanos;
-
-use crate::stage::{BTRFS, EXT4, Stage, XFS, apart, holds_within, run};
+use crate::stage::{BTRFS, EXT4, Stage, XFS, apart, run};
 
 /// What the probe's file keeps from being trimmed, with the blocks that say where it is.
 const PROBE: u64 = (1 << 20) + (8 << 10);
@@ -139,21 +137,4 @@ fn a_read_only_mount_is_trimmed_or_not_as_by_fstrim() {
     let ended = stage.once(&[]);
     assert_eq!(ended.code, theirs.status.code(), "{ended:?} {theirs:?}");
     assert!(ended.errors.contains("probe"), "{ended:?}");
-}
-
-#[test]
-fn on_a_frozen_filesystem_sigterm_ends_it() {
-    let Some(folder) = apart("amounts::on_a_frozen_filesystem_sigterm_ends_it") else { return };
-    let Some(stage) = Stage::filled(&folder, "ext4", 256, EXT4) else { return };
-    // Thawed when the stage is dropped, at the latest.
-    // Without a probe: the thread that makes its file waits in the kernel until the thaw.
-    run("fsfreeze", &["--freeze", stage.point()]);
-    let mut running = stage.begin(&["--probe", "none", "--law", "talos", "--chunk", "4M"]);
-    trimbench_linux::pause(Nanos::from_millis(500));
-    running.signal("TERM");
-    let is_over = holds_within(Nanos::from_secs(10), || running.is_over());
-    run("fsfreeze", &["--unfreeze", stage.point()]);
-    assert!(is_over);
-    assert_eq!(running.ended().code, Some(130));
-    assert!(stage.largest() >= 4_294_963_200);
 }

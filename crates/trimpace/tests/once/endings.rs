@@ -9,52 +9,20 @@ use trimbench_linux::pause;
 use crate::stage::{EXT4, Ended, Stage, apart, holds_within, run, trimpace};
 
 /// The default of a loop device, which the kernel does not take, and the nearest that it takes.
-const LARGEST: u64 = 4_294_963_200;
+pub(crate) const LARGEST: u64 = 4_294_963_200;
 /// More than a hundred steps, and pauses between them.
-const SLOW: &[&str] = &["--law", "talos", "--chunk", "4M", "--delay", "50ms"];
+pub(crate) const SLOW: &[&str] = &["--law", "talos", "--chunk", "4M", "--delay", "50ms"];
 /// One call of some hundred thousand discards.
-const LONG: &[&str] = &["--law", "pieces", "--piece", "4K"];
+pub(crate) const LONG: &[&str] = &["--law", "pieces", "--piece", "4K"];
 
 /// One with some hundred free extents in four block groups.
-fn fragmented(folder: &Path) -> Option<Stage> {
+pub(crate) fn fragmented(folder: &Path) -> Option<Stage> {
     Stage::filled(folder, "ext4", 512, EXT4)
 }
 
 /// One whose trim in pieces of 4 KiB takes some seconds.
-fn large(folder: &Path) -> Option<Stage> {
+pub(crate) fn large(folder: &Path) -> Option<Stage> {
     Stage::new(folder, "ext4", 2_048, EXT4)
-}
-
-#[test]
-fn who_is_killed_at_any_moment_leaves_a_setting_that_restore_puts_back() {
-    let test = "endings::who_is_killed_at_any_moment_leaves_a_setting_that_restore_puts_back";
-    let Some(folder) = apart(test) else { return };
-    let Some(stage) = large(&folder) else { return };
-    std::fs::write(stage.place.join("file"), vec![7; 1 << 20]).unwrap();
-    let sums = stage.checksums();
-    let (mut changed, mut random) = (0, u64::from(std::process::id()));
-    for kill in 0..20 {
-        let running = stage.begin(if kill % 4 == 3 { SLOW } else { LONG });
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        pause(Nanos::from_millis(5 + (random >> 33) % 150));
-        running.signal("KILL");
-        assert_eq!(running.ended().signal, Some(9), "kill {kill}");
-        changed += u32::from(stage.largest() == 4_096);
-        if kill % 2 == 0 {
-            let restored = trimpace(&["restore"]);
-            assert_eq!(restored.code, Some(0), "{restored:?}");
-        } else {
-            // So does the next start.
-            let next = stage.once(&["--law", "plain", "--length", "1M"]);
-            assert_eq!(next.code, Some(0), "{next:?}");
-        }
-        assert!(stage.largest() >= LARGEST, "kill {kill}: {}", stage.largest());
-    }
-    assert!(changed > 0, "no kill came while the setting was changed");
-    let again = trimpace(&["restore"]);
-    assert_eq!((again.code, again.out.as_str()), (Some(0), ""));
-    assert_eq!(stage.checksums(), sums);
-    stage.check(&["e2fsck", "-fn"]);
 }
 
 #[test]

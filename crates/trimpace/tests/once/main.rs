@@ -10,5 +10,10 @@ mod amounts;
 #[path = "../common/mod.rs"]
 mod common;
 mod endings;
+mod frozen;
+mod killed;
+mod meanwhile;
+mod ranges;
 mod refusals;
 mod stage;
+mod surroundings;

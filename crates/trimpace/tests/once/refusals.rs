@@ -64,7 +64,7 @@ fn what_is_no_mount_point_and_wrong_options_are_errors() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.errors.contains("mount point"), "{ended:?}");
     let point = stage.point();
-    let wrong: [&[&str]; 9] = [
+    let wrong: [&[&str]; 12] = [
         &["once"],
         &["once", "/nowhere/at/all"],
         &["once", "--unknown", point],
@@ -72,6 +72,9 @@ fn what_is_no_mount_point_and_wrong_options_are_errors() {
         &["once", "--share", "0%", point],
         &["once", "--share", "1%", "--p99", "1ms", point],
         &["once", "--delay", "1s", point],
+        &["once", "--law", "plain", "--p99", "1ms", point],
+        &["once", "--law", "talos", "--share", "1%", point],
+        &["once", "--law", "mean", "--deadline", "2h", "--dry-run", point],
         &["once", "--minimum", "many", point],
         &["once", "--all", point],
     ];

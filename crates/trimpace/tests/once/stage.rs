@@ -1,7 +1,6 @@
 //! A filesystem on a loop device of a test's own, and trimpace as it works on it.
 
 use std::fs::{self, File};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -26,12 +25,16 @@ pub(crate) struct Stage {
     pub(crate) image: PathBuf,
 }
 
+/// A loop device without a filesystem, detached and removed when dropped.
+pub(crate) struct BareDevice {
+    pub(crate) node: String,
+}
+
 /// What a program did.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// `None` if a signal ended it.
     pub(crate) code: Option<i32>,
-    pub(crate) signal: Option<i32>,
     pub(crate) out: String,
     pub(crate) errors: String,
 }
@@ -107,8 +110,17 @@ impl Stage {
         ["-o", "nodiscard", &self.node, self.point()]
     }
 
-    fn queue(&self, name: &str) -> PathBuf {
-        PathBuf::from(self.node.replace("/dev/", "/sys/block/")).join(name)
+    /// An attribute of its device.
+    pub(crate) fn queue(&self, name: &str) -> PathBuf {
+        sysfs(&self.node).join(name)
+    }
+
+    /// From now on, its device seems to have this attribute, for whom shares these mounts.
+    pub(crate) fn pretend(&self, name: &str, content: &str) {
+        let file = self.image.with_extension(name.replace('/', "-"));
+        fs::write(&file, content).unwrap();
+        let real = fs::canonicalize(self.queue(name)).unwrap();
+        run("mount", &["--bind", file.to_str().unwrap(), real.to_str().unwrap()]);
     }
 
     /// The largest discard, now.
@@ -119,6 +131,17 @@ impl Stage {
 
     pub(crate) fn set_largest(&self, bytes: u64) {
         fs::write(self.queue("queue/discard_max_bytes"), bytes.to_string()).unwrap();
+    }
+
+    /// The device ends there, until this is called with 0: what lies behind fails with `EIO`.
+    pub(crate) fn cut_short(&self, bytes: u64) {
+        const SCRIPT: &str = "import fcntl, struct, sys\n\
+            device = open(sys.argv[1])\n\
+            status = bytearray(232)\n\
+            fcntl.ioctl(device, 0x4C05, status)\n\
+            struct.pack_into('<Q', status, 32, int(sys.argv[2]))\n\
+            fcntl.ioctl(device, 0x4C04, status)\n";
+        run("python3", &["-c", SCRIPT, &self.node, &bytes.to_string()]);
     }
 
     /// Bytes that the device has discarded so far.
@@ -164,16 +187,29 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        let quietly = |program: &str, arguments: &[&str]| {
-            Command::new(program).args(arguments).stderr(Stdio::null()).status()
-        };
         let _ = quietly("fsfreeze", &["--unfreeze", self.point()]);
         let _ = quietly("umount", &["--lazy", self.point()]);
-        let _ = quietly("losetup", &["--detach", &self.node]);
-        let number = self.node.trim_start_matches("/dev/loop");
-        let remove =
-            format!("import fcntl; fcntl.ioctl(open('/dev/loop-control'), 0x4C81, {number})");
-        let _ = quietly("python3", &["-c", &remove]);
+        detach(&self.node);
+    }
+}
+
+impl BareDevice {
+    /// Over a new image of this size.
+    pub(crate) fn new(folder: &Path, name: &str, mib: u64) -> Self {
+        let image = folder.join(name);
+        File::create(&image).unwrap().set_len(mib << 20).unwrap();
+        Self { node: attach(&image) }
+    }
+
+    /// Bytes that it has discarded so far.
+    pub(crate) fn counted(&self) -> u64 {
+        common::discarded(&sysfs(&self.node).join("stat"))
+    }
+}
+
+impl Drop for BareDevice {
+    fn drop(&mut self) {
+        detach(&self.node);
     }
 }
 
@@ -199,7 +235,6 @@ impl Running {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         Ended {
             code: output.status.code(),
-            signal: output.status.signal(),
             out: String::from_utf8(output.stdout).unwrap(),
             errors: String::from_utf8(output.stderr).unwrap(),
         }
@@ -245,6 +280,21 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
 fn skip(reason: &str) -> Option<Stage> {
     common::skip(reason);
     None
+}
+
+fn sysfs(node: &str) -> PathBuf {
+    PathBuf::from(node.replace("/dev/", "/sys/block/"))
+}
+
+fn quietly(program: &str, arguments: &[&str]) -> std::io::Result<std::process::ExitStatus> {
+    Command::new(program).args(arguments).stderr(Stdio::null()).status()
+}
+
+fn detach(node: &str) {
+    let _ = quietly("losetup", &["--detach", node]);
+    let number = node.trim_start_matches("/dev/loop");
+    let remove = format!("import fcntl; fcntl.ioctl(open('/dev/loop-control'), 0x4C81, {number})");
+    let _ = quietly("python3", &["-c", &remove]);
 }
 
 /// A loop device whose number did not exist: nobody has changed its settings.

@@ -1,3 +1,5 @@
+use std::fs::File;
+
 use super::*;
 
 fn superblock(fields: &[(usize, u32)]) -> [u8; SUPERBLOCK_BYTES] {
@@ -48,4 +50,39 @@ fn what_is_no_superblock_is_refused() {
     other[0x38] = 0;
     assert_eq!(parse(&other), None);
     assert_eq!(parse(&superblock(&[(0x18, 2), (0x20, 0)])), None);
+}
+
+#[test]
+fn blocks_of_64_kib_and_clusters_of_512_mib_are_the_largest() {
+    assert_eq!(parse(&superblock(&[(0x18, 6), (0x20, 1)])).unwrap().fs_block_bytes, 65536);
+    let clusters = |log| parse(&superblock(&[(0x18, 0), (0x1c, log), (0x20, 1), (0x64, 0x200)]));
+    assert_eq!(clusters(19).unwrap().cluster_fs_blocks, 1 << 19);
+    assert_eq!(clusters(20), None);
+    // Without bigalloc the field says nothing.
+    let plain = parse(&superblock(&[(0x18, 0), (0x1c, 25), (0x20, 1)])).unwrap();
+    assert_eq!(plain.cluster_fs_blocks, 1);
+}
+
+#[test]
+fn addresses_that_64_bits_do_not_hold_are_refused() {
+    let high = |blocks| {
+        parse(&superblock(&[(0x18, 6), (0x20, 1), (0x60, INCOMPAT_64BIT), (0x150, blocks)]))
+    };
+    assert!(high(0xffff).is_some());
+    assert_eq!(high(0x1_0000), None);
+}
+
+#[test]
+fn a_filesystem_without_a_map_has_groups_whose_extents_nobody_says() {
+    let layout = parse(&superblock(&[(0x4, 3), (0x18, 2), (0x20, 2)])).unwrap();
+    // It knows no ioctl of the map.
+    let directory = Arc::new(File::open("/proc").unwrap().into());
+    let (regions, minimum) = (layout.regions(), Bytes(0));
+    let planner = Ext4 { directory, layout, regions, minimum, trimmed_with: None };
+    let region = |start: u64, length: u64| Region { start, length: Bytes(length) };
+    assert_eq!(planner.regions(), [region(0, 8192), region(8192, 4096)]);
+    assert_eq!(planner.free_extents(planner.regions()[0]), Ok(None));
+    assert_eq!(planner.largest_minimum(), Some(Bytes(8192)));
+    let cutting = planner.cutting();
+    assert!(cutting.joins_regions && cutting.between_extents && !cutting.within_extents);
 }

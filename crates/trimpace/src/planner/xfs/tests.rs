@@ -49,3 +49,29 @@ fn older_kernels_are_given_whole_groups_with_a_warning() {
     assert!(new.cutting().between_extents && new.cutting().within_extents);
     assert!(new.cutting().returns_early && new.hazards().is_empty());
 }
+
+#[test]
+fn the_largest_minimum_is_half_a_group() {
+    assert_eq!(planner((6, 10)).largest_minimum(), Some(Bytes(500 * 4096)));
+}
+
+#[test]
+fn a_group_of_one_block_has_no_region() {
+    let geometry = XfsGeometry { data_fs_blocks: 2001, ..GEOMETRY };
+    assert_eq!(regions(&geometry).len(), 2);
+}
+
+#[test]
+fn a_realtime_section_is_said_to_be_left_out() {
+    let geometry = XfsGeometry { has_realtime: true, ..GEOMETRY };
+    let hazards = Xfs { geometry, ..planner((6, 10)) }.hazards();
+    assert!(hazards.len() == 1 && hazards[0].contains("realtime"), "{hazards:?}");
+}
+
+#[test]
+fn a_filesystem_without_a_map_does_not_say_its_extents() {
+    // It knows no ioctl of the map.
+    let directory = Arc::new(File::open("/proc").unwrap().into());
+    let planner = Xfs { directory, ..planner((6, 10)) };
+    assert_eq!(planner.free_extents(planner.regions()[0]), Ok(None));
+}
