@@ -1,9 +1,9 @@
 //! Step `dist`: writes a release into `target/dist`, or checks the one that is there.
 //!
-//! An archive and a Debian package of one statically linked program, with what belongs to it: man
-//! pages, completions, licences of dependencies and a bill of materials. The same commit gives the
+//! An archive and a Debian package of statically linked programs, with what belongs to them: man
+//! pages, completions, licences of dependencies and bills of materials. The same commit gives the
 //! same bytes: all times are that of the commit or `SOURCE_DATE_EPOCH`, and no path of the machine
-//! is in the program.
+//! is in a program.
 
 mod check;
 mod documents;
@@ -22,7 +22,12 @@ use crate::steps::timed;
 
 /// The workspace has one version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The program is to be smaller.
+/// What is handed out. The package and the archive are called as the first.
+const PROGRAMS: [Shipped; 2] = [
+    Shipped { name: "trimbench", section: 1, example: None },
+    Shipped { name: "trimpace", section: 8, example: Some("documents") },
+];
+/// Each program is to be smaller.
 const LARGEST: usize = 20_000_000;
 /// The programs of others, each with what `cargo install` is told to build it.
 const TOOLS: [(&str, &[&str]); 3] =
@@ -79,6 +84,18 @@ impl Platform {
     }
 }
 
+/// A program of the release.
+#[derive(Clone, Copy, Debug)]
+struct Shipped {
+    /// Its name, and that of its package.
+    name: &'static str,
+    /// The section of its man pages: 1 for everybody's commands, 8 for those of root.
+    section: u8,
+    /// The example of its package that prints its man pages and completions; `None` where the
+    /// program itself does.
+    example: Option<&'static str>,
+}
+
 /// Where everything is.
 #[derive(Debug)]
 struct Release<'a> {
@@ -104,7 +121,7 @@ pub fn run(repository: &Repository, options: &DistOptions) -> Result<bool> {
         }
     }
     timed("tools", || install_tools(repository)).0?;
-    timed("program", || release.build()).0?;
+    timed("programs", || release.build()).0?;
     timed("documents", || documents::write(&release)).0?;
     timed("archive", || release.archive()).0?;
     timed("Debian package", || release.debian_package()).0?;
@@ -132,12 +149,20 @@ impl<'a> Release<'a> {
         self.build_folder().join(platform.triple()).join("dist")
     }
 
-    /// The program, as built for `platform`.
-    fn program(&self, platform: Platform) -> PathBuf {
-        self.products(platform).join("trimbench")
+    /// A program, as built for `platform`.
+    fn program(&self, program: Shipped, platform: Platform) -> PathBuf {
+        self.products(platform).join(program.name)
     }
 
-    /// The folder with what goes into the archive; below the program, where cargo-deb looks.
+    /// What prints a program's man pages and completions on this machine.
+    fn printer(&self, program: Shipped) -> PathBuf {
+        match program.example {
+            Some(example) => self.products(Platform::default()).join("examples").join(example),
+            None => self.program(program, Platform::default()),
+        }
+    }
+
+    /// The folder with what goes into the archive; beside the programs, where cargo-deb looks.
     fn contents(&self) -> PathBuf {
         self.products(self.platform).join("contents")
     }
@@ -153,31 +178,42 @@ impl<'a> Release<'a> {
         Ok(command)
     }
 
-    /// Also for this machine: man pages and completions are printed by the program.
+    /// Also for this machine, on which man pages and completions are printed.
     fn build(&self) -> Result<()> {
         let mut platforms = vec![Platform::default(), self.platform];
         platforms.dedup();
-        for platform in platforms {
-            let arguments = ["build", "--locked", "--profile", "dist", "--package", "trimbench"];
-            let mut cargo = self.cargo(&arguments)?;
-            // The flags are for the program only and not for procedural macros, which cannot be
-            // static, because `--target` is given.
-            cargo.args(["--target", platform.triple()]);
-            cargo.env("CARGO_ENCODED_RUSTFLAGS", self.flags()?);
-            let root = self.repository.root().display();
-            cargo.env("CFLAGS", format!("-ffile-prefix-map={root}=trimbench"));
-            cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
-            run_well(&mut cargo, None)?;
-        }
-        let program = fs::read(self.program(self.platform))?;
-        let size = program.len();
-        ensure!(size < LARGEST, "the program has {size} bytes; {LARGEST} are too many");
-        for path in self.private_paths()? {
-            let bytes = path.as_os_str().as_encoded_bytes();
-            let is_there = program.windows(bytes.len()).any(|window| window == bytes);
-            ensure!(!is_there, "the program holds the path {}", path.display());
+        for program in PROGRAMS {
+            for platform in &platforms {
+                self.build_one(program, *platform, &[])?;
+            }
+            if let Some(example) = program.example {
+                self.build_one(program, Platform::default(), &["--example", example])?;
+            }
+            let bytes = fs::read(self.program(program, self.platform))?;
+            let (name, size) = (program.name, bytes.len());
+            ensure!(size < LARGEST, "`{name}` has {size} bytes; {LARGEST} are too many");
+            for path in self.private_paths()? {
+                let path_bytes = path.as_os_str().as_encoded_bytes();
+                let is_there = bytes.windows(path_bytes.len()).any(|window| window == path_bytes);
+                ensure!(!is_there, "`{name}` holds the path {}", path.display());
+            }
         }
         Ok(())
+    }
+
+    /// Builds the program of a package or, where `which` says so, its example. One package at a
+    /// time: built together, each would have the features that any of them asks for.
+    fn build_one(&self, program: Shipped, platform: Platform, which: &[&str]) -> Result<()> {
+        let arguments = ["build", "--locked", "--profile", "dist", "--package", program.name];
+        let mut cargo = self.cargo(&arguments)?;
+        // The flags are for the program only and not for procedural macros, which cannot be
+        // static, because `--target` is given.
+        cargo.args(["--target", platform.triple()]).args(which);
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", self.flags()?);
+        let root = self.repository.root().display();
+        cargo.env("CFLAGS", format!("-ffile-prefix-map={root}=trimbench"));
+        cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
+        run_well(&mut cargo, None).map(drop)
     }
 
     /// Where the sources are: of dependencies, and ours.
@@ -225,9 +261,11 @@ impl<'a> Release<'a> {
         names.sort();
         let sums = output(Command::new("sha256sum").args(&names).current_dir(&self.folder))?;
         fs::write(self.folder.join("SHA256SUMS"), &sums)?;
-        let program = fs::metadata(self.program(self.platform))?.len();
         println!("{}:", self.repository.relative(&self.folder));
-        println!("{program:>9} bytes  trimbench, in both");
+        for program in PROGRAMS {
+            let size = fs::metadata(self.program(program, self.platform))?.len();
+            println!("{size:>9} bytes  {}, in both", program.name);
+        }
         for (name, sum) in names.iter().zip(sums.lines()) {
             let size = fs::metadata(self.folder.join(name))?.len();
             println!("{size:>9} bytes  {sum}");

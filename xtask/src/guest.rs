@@ -82,6 +82,7 @@ impl GuestDisk {
 pub struct Guest {
     kind: GuestKind,
     disks: Vec<GuestDisk>,
+    servers: Vec<PathBuf>,
     deadline: Duration,
     memory_mib: u32,
     exchange: Option<PathBuf>,
@@ -142,14 +143,22 @@ impl GuestKind {
 impl Guest {
     /// A guest without disks, with half a GiB of memory and a minute's time.
     pub fn new(kind: GuestKind) -> Self {
-        let (disks, exchange) = (Vec::new(), None);
-        Self { kind, disks, deadline: DEADLINE, memory_mib: MEMORY_MIB, exchange }
+        let (disks, servers, exchange) = (Vec::new(), Vec::new(), None);
+        Self { kind, disks, servers, deadline: DEADLINE, memory_mib: MEMORY_MIB, exchange }
     }
 
     /// Adds a disk. The script finds the paths of all disks, in order, in `$DISKS`.
     #[must_use]
     pub fn disk(mut self, disk: GuestDisk) -> Self {
         self.disks.push(disk);
+        self
+    }
+
+    /// Adds an NVMe drive (`cloud` only) whose contents an NBD server has, on this Unix socket of
+    /// the host. The script finds such drives in `$DISKS` after all others.
+    #[must_use]
+    pub fn served_nvme(mut self, socket: &Path) -> Self {
+        self.servers.push(socket.to_owned());
         self
     }
 
@@ -202,10 +211,11 @@ impl Guest {
         let (files, own_exchange) = (folder("machine")?, folder("exchange")?);
         let exchange = self.exchange.clone().unwrap_or(own_exchange);
         let images = self.make_images(&files)?;
-        let initramfs = parts.initramfs(&self.disks, script)?;
+        let disks = machine::Disks { images: &self.disks, servers: &self.servers };
+        let initramfs = parts.initramfs(disks, script)?;
         fs::write(files.join("initramfs"), initramfs).context("write the initramfs")?;
         let sandbox = machine::Sandbox { files: &files, exchange: &exchange };
-        let mut command = parts.command(&sandbox, self.memory_mib, &self.disks);
+        let mut command = parts.command(&sandbox, self.memory_mib, disks);
         let console = File::create(files.join("console")).context("make the console's file")?;
         command.stderr(console.try_clone().context("share the console's file")?).stdout(console);
         let ended = run(&mut command, Some(Deadline::after(self.deadline)))?;

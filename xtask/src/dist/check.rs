@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::{Release, VERSION};
+use super::{PROGRAMS, Release, VERSION};
 use crate::process::{output, run, run_well};
 use crate::setup::{self, Tool};
 use crate::steps::timed;
@@ -86,8 +86,8 @@ fn build_release(release: &Release) -> Result<()> {
         let version = output(Command::new(program).arg("--version"))?;
         Ok::<_, anyhow::Error>(version.lines().nth(1).unwrap_or_default().to_owned())
     };
-    let (ours, theirs) =
-        (commit(release_program(release))?, commit(release.program(release.platform))?);
+    let ours = commit(release_program(release))?;
+    let theirs = commit(release.program(PROGRAMS[0], release.platform))?;
     ensure!(ours == theirs, "this is {ours}, the release is {theirs}: run `cargo xtask dist`");
     Ok(())
 }

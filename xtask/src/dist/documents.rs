@@ -1,66 +1,79 @@
-//! What goes with the program: man pages and completions, which it prints itself, licences of
-//! dependencies, the bill of materials, and changelogs.
+//! What goes with the programs: man pages and completions, which they print themselves, licences
+//! of dependencies, bills of materials, and changelogs.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
 
-use super::{Platform, Release, VERSION};
+use super::{PROGRAMS, Release, Shipped, VERSION};
 use crate::process::{output, run_well};
 
 /// As they are in the repository.
 const COPIED: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
-/// The name of the script, as each shell wants it, and the shell.
-const COMPLETIONS: [(&str, &str); 3] =
-    [("trimbench.bash", "bash"), ("_trimbench", "zsh"), ("trimbench.fish", "fish")];
+/// What stands before and behind the program in the name of the script, as each shell wants it, and
+/// the shell.
+const COMPLETIONS: [(&str, &str, &str); 3] =
+    [("", ".bash", "bash"), ("_", "", "zsh"), ("", ".fish", "fish")];
 /// The licences of dependencies.
 const THIRD_PARTY: &str = "THIRD-PARTY-LICENSES";
 /// What cargo-cyclonedx's files are called, as nothing else is.
 const BILL: &str = "bill-of-materials-of-dist";
 
-/// Writes them all, and the program beside them.
+/// Writes them all, and the programs beside them.
 pub(super) fn write(release: &Release) -> Result<()> {
     let contents = release.contents();
     emptied(&contents, &["man", "completions"])?;
-    fs::copy(release.program(release.platform), contents.join("trimbench"))?;
     for name in COPIED {
         fs::copy(release.repository.root().join(name), contents.join(name))?;
     }
-    let program = release.program(Platform::default());
-    write_pages(&program, &[], &contents.join("man"))?;
-    for (name, shell) in COMPLETIONS {
-        let script = output(Command::new(&program).args(["completions", shell]))?;
-        fs::write(contents.join("completions").join(name), script)?;
+    for program in PROGRAMS {
+        let name = program.name;
+        fs::copy(release.program(program, release.platform), contents.join(name))?;
+        write_pages(release, program, &[], &contents.join("man"))?;
+        for (before, behind, shell) in COMPLETIONS {
+            let mut printer = Command::new(release.printer(program));
+            let script = output(printer.args(["completions", shell]))?;
+            fs::write(contents.join(format!("completions/{before}{name}{behind}")), script)?;
+        }
     }
-    fs::write(contents.join(THIRD_PARTY), licences(release)?)?;
-    fs::write(contents.join("trimbench.cdx.json"), bill_of_materials(release)?)?;
+    let bills = bills_of_materials(release)?;
+    for (program, bill) in PROGRAMS.iter().zip(&bills) {
+        fs::write(contents.join(format!("{}.cdx.json", program.name)), bill)?;
+    }
+    fs::write(contents.join(THIRD_PARTY), licences(release, &bills)?)?;
     write_debian(release)
 }
 
 /// The page of a command, and those of the commands that it refers to.
-fn write_pages(program: &Path, command: &[&str], folder: &Path) -> Result<()> {
-    let page = output(Command::new(program).arg("man").args(command))?;
-    let name = [&["trimbench"], command].concat().join("-");
-    for inner in commands(&page, &name) {
-        write_pages(program, &[command, &[&inner]].concat(), folder)?;
+fn write_pages(release: &Release, program: Shipped, command: &[&str], folder: &Path) -> Result<()> {
+    let page = output(Command::new(release.printer(program)).arg("man").args(command))?;
+    let name = [&[program.name], command].concat().join("-");
+    for inner in commands(&page, &name, program.section) {
+        write_pages(release, program, &[command, &[&inner]].concat(), folder)?;
     }
-    fs::write(folder.join(name + ".1"), page).context("write a man page")
+    fs::write(folder.join(format!("{name}.{}", program.section)), page).context("write a man page")
 }
 
 /// The commands of the command `name`, as its page refers to theirs: `trimbench\-trace\-stat(1)`.
-fn commands(page: &str, name: &str) -> Vec<String> {
-    let head = format!("{name}-");
+fn commands(page: &str, name: &str, section: u8) -> Vec<String> {
+    let (head, end) = (format!("{name}-"), format!("({section})"));
     let lines = page.lines().map(|line| line.replace("\\-", "-"));
     lines
-        .filter_map(|line| Some(line.strip_prefix(&head)?.strip_suffix("(1)")?.to_owned()))
+        .filter_map(|line| Some(line.strip_prefix(&head)?.strip_suffix(&end)?.to_owned()))
         .collect()
 }
 
 /// What is compiled in, by cargo-about, which fails at a licence that is not accepted, and what
-/// the report's page has.
-fn licences(release: &Release) -> Result<String> {
+/// the report's page has. It reads the first program's manifest: the others contain nothing more.
+fn licences(release: &Release, bills: &[String]) -> Result<String> {
+    let parts = bills.iter().map(|bill| components(bill)).collect::<Result<Vec<_>>>()?;
+    let (first, name) = (&parts[0], PROGRAMS[0].name);
+    for part in parts.iter().flatten() {
+        ensure!(first.contains(part), "the licence of {part} is not among those of `{name}`");
+    }
     let arguments = ["about", "generate", "--locked", "--fail", "packaging/about.hbs"];
     let mut cargo = release.cargo(&arguments)?;
     cargo.args(["--config", "packaging/about.toml", "--target", release.platform.triple()]);
@@ -76,22 +89,34 @@ fn licences(release: &Release) -> Result<String> {
     Ok(text)
 }
 
-/// By cargo-cyclonedx, which writes one beside the manifest of every member.
-fn bill_of_materials(release: &Release) -> Result<String> {
+/// By cargo-cyclonedx, which writes one beside the manifest of every member; those of the programs.
+fn bills_of_materials(release: &Release) -> Result<Vec<String>> {
     let mut cargo = release.cargo(&["cyclonedx", "--quiet", "--no-build-deps", "--all"])?;
     cargo.args(["--format", "json", "--spec-version", "1.5", "--override-filename", BILL]);
     cargo.args(["--target", release.platform.triple()]);
     cargo.args(["--manifest-path", "crates/trimbench/Cargo.toml"]);
     let ended = run_well(&mut cargo, None);
     let root = release.repository.root();
-    let text = fs::read_to_string(root.join(format!("crates/trimbench/{BILL}.json")));
+    let bill = |program: &Shipped| {
+        fs::read_to_string(root.join(format!("crates/{}/{BILL}.json", program.name)))
+    };
+    let bills: std::io::Result<Vec<String>> = PROGRAMS.iter().map(bill).collect();
     for name in release.repository.files()? {
         if name.ends_with(&format!("/{BILL}.json")) {
             fs::remove_file(root.join(&name)).with_context(|| format!("remove {name}"))?;
         }
     }
     ended?;
-    Ok(without_root(&text.context("read the bill of materials")?, root))
+    let bills = bills.context("read the bills of materials")?;
+    Ok(bills.iter().map(|bill| without_root(bill, root)).collect())
+}
+
+/// What a bill lists: `NAME VERSION` of each crate in the program.
+fn components(bill: &str) -> Result<Vec<String>> {
+    let bill: Value = serde_json::from_str(bill).context("read a bill of materials")?;
+    let all = bill["components"].as_array().context("a bill of materials without components")?;
+    let text = |part: &Value, key: &str| part[key].as_str().unwrap_or_default().to_owned();
+    Ok(all.iter().map(|part| text(part, "name") + " " + &text(part, "version")).collect())
 }
 
 /// Where the checkout is says nothing about the release.
@@ -104,10 +129,12 @@ fn without_root(text: &str, root: &Path) -> String {
 fn write_debian(release: &Release) -> Result<()> {
     let (contents, folder) =
         (release.contents(), release.products(release.platform).join("debian"));
-    emptied(&folder, &["man"])?;
+    emptied(&folder, &["man1", "man8"])?;
     for page in fs::read_dir(contents.join("man"))? {
-        let page = page?;
-        fs::copy(page.path(), folder.join("man").join(page.file_name()))?;
+        let page = page?.path();
+        let name = page.file_name().context("a page without a name")?;
+        let section = page.extension().context("a page without a section")?.to_string_lossy();
+        fs::copy(&page, folder.join(format!("man{section}")).join(name))?;
     }
     fs::copy(contents.join(THIRD_PARTY), folder.join(THIRD_PARTY))?;
     fs::copy(contents.join("CHANGELOG.md"), folder.join("changelog"))?;

@@ -81,6 +81,15 @@ pub(super) struct Sandbox<'a> {
     pub(super) exchange: &'a Path,
 }
 
+/// All disks of a guest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Disks<'a> {
+    /// Those of images.
+    pub(super) images: &'a [GuestDisk],
+    /// Sockets of NBD servers: NVMe drives.
+    pub(super) servers: &'a [PathBuf],
+}
+
 impl GuestKind {
     /// The program that is the guest's machine.
     pub(super) fn program(self) -> &'static str {
@@ -89,6 +98,11 @@ impl GuestKind {
             Self::Cloud => EMULATOR,
         }
     }
+}
+
+/// Where the sandbox has the socket of an NBD server.
+fn socket_place(index: usize) -> String {
+    format!("/tmp/server{index}")
 }
 
 /// The name of a disk's image.
@@ -136,7 +150,7 @@ impl Parts {
     }
 
     /// What the guest boots from.
-    pub(super) fn initramfs(&self, disks: &[GuestDisk], script: &str) -> Result<Vec<u8>> {
+    pub(super) fn initramfs(&self, disks: Disks<'_>, script: &str) -> Result<Vec<u8>> {
         let mut archive = Archive::default();
         archive.folder("bin");
         let busybox = fs::read(&self.busybox);
@@ -159,8 +173,8 @@ impl Parts {
     }
 
     /// Where the guest has its disks.
-    fn disk_paths(&self, disks: &[GuestDisk]) -> Result<Vec<String>> {
-        if disks.len() > MOST_DISKS {
+    fn disk_paths(&self, Disks { images, servers }: Disks<'_>) -> Result<Vec<String>> {
+        if images.len() + servers.len() > MOST_DISKS {
             bail!("a guest has at most {MOST_DISKS} disks");
         }
         let (mut letters, mut numbers) = ('a'..='z', 0..);
@@ -174,10 +188,13 @@ impl Parts {
                 GuestKind::Cloud => format!("/dev/vd{letter}"),
             }
         };
-        if self.kind == GuestKind::Uml && disks.iter().any(|disk| disk.nvme) {
+        let has_nvme = !servers.is_empty() || images.iter().any(|disk| disk.nvme);
+        if self.kind == GuestKind::Uml && has_nvme {
             bail!("user-mode Linux has no NVMe: use a guest of kind `cloud`");
         }
-        Ok(disks.iter().map(&mut path).collect())
+        let served = GuestDisk { nvme: true, ..GuestDisk::of_mib(0) };
+        let served = servers.iter().map(|_| &served);
+        Ok(images.iter().chain(served).map(&mut path).collect())
     }
 
     /// The guest's machine, in its sandbox.
@@ -185,10 +202,10 @@ impl Parts {
         &self,
         sandbox: &Sandbox<'_>,
         memory_mib: u32,
-        disks: &[GuestDisk],
+        disks: Disks<'_>,
     ) -> Command {
         let mut words = match self.kind {
-            GuestKind::Uml => uml(memory_mib, disks),
+            GuestKind::Uml => uml(memory_mib, disks.images),
             GuestKind::Cloud => cloud(memory_mib, disks),
         };
         let start = if self.kind == GuestKind::Uml { START_UML } else { START_CLOUD };
@@ -197,10 +214,10 @@ impl Parts {
             head.push(server.to_string_lossy().into_owned());
         }
         head.append(&mut words);
-        self.sandboxed(sandbox, &head)
+        self.sandboxed(sandbox, disks.servers, &head)
     }
 
-    fn sandboxed(&self, sandbox: &Sandbox<'_>, words: &[String]) -> Command {
+    fn sandboxed(&self, sandbox: &Sandbox<'_>, servers: &[PathBuf], words: &[String]) -> Command {
         let mut command = Command::new(SANDBOX);
         command.args(["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"]);
         command.args(["--die-with-parent", "--new-session", "--clearenv"]);
@@ -228,6 +245,9 @@ impl Parts {
         command.arg("--bind").arg(sandbox.files).arg("/tmp/machine");
         // What lies in a temporary folder of the host is hidden by the sandbox's own.
         command.arg("--ro-bind").arg(&self.kernel).arg("/tmp/kernel");
+        for (index, socket) in servers.iter().enumerate() {
+            command.arg("--bind").arg(socket).arg(socket_place(index));
+        }
         command.args(["--chdir", "/tmp/machine", "--"]).args(words);
         command
     }
@@ -248,7 +268,7 @@ fn uml(memory_mib: u32, disks: &[GuestDisk]) -> Vec<String> {
 }
 
 /// A PC, emulated.
-fn cloud(memory_mib: u32, disks: &[GuestDisk]) -> Vec<String> {
+fn cloud(memory_mib: u32, disks: Disks<'_>) -> Vec<String> {
     let mut line = format!(
         "{EMULATOR} -accel tcg -cpu max -smp 1 -m {memory_mib}M -machine q35,memory-backend=memory \
          -object memory-backend-memfd,id=memory,size={memory_mib}M,share=on -nodefaults \
@@ -264,7 +284,7 @@ fn cloud(memory_mib: u32, disks: &[GuestDisk]) -> Vec<String> {
         )
         .expect("a string takes text");
     }
-    for (index, disk) in disks.iter().enumerate() {
+    for (index, disk) in disks.images.iter().enumerate() {
         let discard = if disk.discard { "unmap" } else { "ignore" };
         let device = if disk.nvme { "nvme" } else { "virtio-blk-pci" };
         let image = image_name(index);
@@ -272,6 +292,15 @@ fn cloud(memory_mib: u32, disks: &[GuestDisk]) -> Vec<String> {
             line,
             " -drive if=none,id={image},file=/tmp/machine/{image},format=raw,discard={discard},\
              cache=unsafe -device {device},drive={image},serial={image}"
+        )
+        .expect("a string takes text");
+    }
+    for index in 0..disks.servers.len() {
+        let socket = socket_place(index);
+        write!(
+            line,
+            " -drive if=none,id=served{index},file=nbd+unix:///?socket={socket},format=raw,\
+             discard=unmap,cache=none -device nvme,drive=served{index},serial=served{index}"
         )
         .expect("a string takes text");
     }
