@@ -90,7 +90,7 @@ fn with_settings(profile: &str, settings: &[(&str, &str)]) -> String {
 }
 
 /// The release build of the plugin of nbdkit, brought up to date first.
-fn plugin(lab: &Lab<'_>) -> Result<PathBuf> {
+pub(crate) fn plugin(lab: &Lab<'_>) -> Result<PathBuf> {
     let words = ["build", "--release", "--quiet", "--package", "trimbench-nbdkit"];
     let mut build = lab.repository().command("cargo", &words);
     process::run_well(&mut build, Some(lab.deadline()))?;

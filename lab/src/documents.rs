@@ -20,6 +20,7 @@ use parts::PARTS;
 
 mod ledger;
 mod methods;
+mod pace;
 mod parts;
 mod reviews;
 mod steps;
@@ -61,6 +62,7 @@ pub(crate) fn run(repository: &Repository, check: bool) -> Result<bool> {
     wanted.push((measured::PAGE.to_owned(), measured::page(repository)?));
     wanted.extend(ledger::documents(repository)?);
     wanted.extend(reviews::document(repository)?);
+    wanted.extend(pace::documents(repository)?);
     for (document, text) in wanted {
         let path = repository.root().join(&document);
         if fs::read_to_string(&path).is_ok_and(|present| present == text) {

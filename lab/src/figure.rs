@@ -26,13 +26,32 @@ pub(crate) struct Figure {
     /// The published figures of which it is the worst, or that it counts; for the ledger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) parts: Vec<RealFigure>,
+    /// The point of a curve that it is; for the page that shows the curve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) point: Option<PacePoint>,
+}
+
+/// What reads met beside a trim, and how long it took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PacePoint {
+    /// The filesystem.
+    pub(crate) filesystem: String,
+    /// What paced it, and with which setting; the latter may be empty.
+    pub(crate) law: String,
+    pub(crate) setting: String,
+    /// From the start until the last discard had ended, s.
+    pub(crate) time_s: f64,
+    /// Of the reads, ms.
+    pub(crate) p99_ms: f64,
+    /// The share of reads that were later than the target, %.
+    pub(crate) late_percent: f64,
 }
 
 impl Figure {
     /// A figure; to be followed by [`Figure::with_note`] where a reader must know more.
     pub(crate) fn new(what: impl Into<String>, (value, unit): (f64, &str), bar: Bar) -> Self {
         let (what, unit, note) = (what.into(), unit.to_owned(), String::new());
-        Self { what, value, unit, bar, note, parts: Vec::new() }
+        Self { what, value, unit, bar, note, parts: Vec::new(), point: None }
     }
 
     /// The same with a note.
@@ -45,6 +64,12 @@ impl Figure {
     #[must_use]
     pub(crate) fn with_parts(self, parts: Vec<RealFigure>) -> Self {
         Self { parts, ..self }
+    }
+
+    /// The same as a point of a curve.
+    #[must_use]
+    pub(crate) fn with_point(self, point: PacePoint) -> Self {
+        Self { point: Some(point), ..self }
     }
 
     /// Whether the figure meets its bar.

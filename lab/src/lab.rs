@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use tempfile::TempDir;
@@ -94,6 +95,11 @@ impl<'a> Lab<'a> {
         let mut command = Command::new(path);
         command.args(arguments).env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
         Ok(command)
+    }
+
+    /// What runs programs that may take at most so long each, the entry's time at most.
+    pub(crate) fn programs(&self, each: Duration) -> Result<BuiltProgram> {
+        Ok(self.program()?.clone().until(self.deadline.min(Deadline::after(each))))
     }
 
     /// Runs a program to its end and keeps what it prints.

@@ -28,6 +28,7 @@ mod fit;
 mod kernels;
 mod lab;
 mod measured;
+mod mutants;
 mod pace;
 mod pictures;
 mod real_drives;
@@ -210,7 +211,7 @@ fn measure(
             return Ok(false);
         }
     };
-    for Figure { what, value, unit, bar, note, parts } in &figures {
+    for Figure { what, value, unit, bar, note, parts, .. } in &figures {
         let (bar, ok) = (bar.to_string(), bar.holds(*value));
         let line = json!({
             "id": id, "what": what, "value": value, "unit": unit, "bar": bar, "ok": ok,
@@ -248,6 +249,9 @@ fn part(arguments: &[String]) -> Result<bool> {
         ["block-work", node, queue_depth, seconds, seed] => {
             speed::block_work(node, queue_depth.parse()?, seconds.parse()?, seed.parse()?)?;
             Ok(true)
+        }
+        [pace::GUEST_PART, ref drive_and_law @ ..] => {
+            pace::guest_part(drive_and_law).map(|()| true)
         }
         _ => bail!("nothing is called {arguments:?}"),
     }

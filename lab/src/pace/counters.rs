@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use rustix::fs::{major, minor};
+use serde::{Deserialize, Serialize};
 
 /// Bytes of a sector, as the kernel counts them.
 const SECTOR: u64 = 512;
@@ -15,7 +16,7 @@ const SECTOR: u64 = 512;
 pub(super) struct Disk(PathBuf);
 
 /// What was counted of a disk so far, or in a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DiskCounts {
     /// Bytes written.
     pub(super) written: u64,

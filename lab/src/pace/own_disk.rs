@@ -20,7 +20,7 @@ use xtask::steps::Deadline;
 
 use super::counters::Disk;
 use super::reads::ResponseTimes;
-use super::trial::{ReadLoad, Trimmed, fill, fill_directly, trim_beside_reads};
+use super::trial::{LIMIT, ReadLoad, Trimmed, fill, fill_directly, trim_beside_reads};
 use crate::entry::{Entry, NotMeasured};
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
@@ -72,7 +72,7 @@ const BYTES_OFF: f64 = 0.001;
 
 /// How the filesystem is trimmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     Fstrim,
     /// `fstrim` with discards of at most [`PEER`].
     Peer,
@@ -80,7 +80,7 @@ enum Way {
 }
 
 /// The image on its loop device, and the file that is read.
-struct Bench {
+pub(super) struct Bench {
     device: LoopDevice,
     loop_disk: Disk,
     disk: Disk,
@@ -127,7 +127,7 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
 }
 
 impl Bench {
-    fn new(lab: &Lab<'_>) -> Result<Self> {
+    pub(super) fn new(lab: &Lab<'_>) -> Result<Self> {
         let room = rustix::fs::statvfs(lab.folder()).context("how much is free")?;
         let free = Bytes(room.f_bavail.saturating_mul(room.f_frsize));
         if free < ROOM {
@@ -156,8 +156,8 @@ impl Bench {
         Ok(Mounted::new(&["-o", "nodiscard", self.device.node()], self.place.path()))
     }
 
-    /// Writes and frees all the space that is free, and trims it beside reads.
-    fn trial(&self, lab: &Lab<'_>, way: Way) -> Result<Trimmed> {
+    /// Writes and frees all the space that is free, and trims it beside so many reads a second.
+    pub(super) fn trial(&self, lab: &Lab<'_>, way: Way, rate: u64) -> Result<Trimmed> {
         {
             let _mounted = self.mounted()?;
             let zeros = self.place.path().join("zeros");
@@ -176,8 +176,10 @@ impl Bench {
         };
         command.args(["-v", place]);
         let _shortened = (way == Way::Peer).then(|| Shortened::new(&self.loop_disk)).transpose()?;
-        let load = ReadLoad { path: &self.read, rate: RATE, before: BEFORE };
-        let trimmed = trim_beside_reads(lab, &mut command, load, [&self.loop_disk, &self.disk])?;
+        let load = ReadLoad { path: &self.read, rate, before: BEFORE };
+        let load = (rate > 0).then_some(load);
+        let disks = [&self.loop_disk, &self.disk];
+        let trimmed = trim_beside_reads(&lab.programs(LIMIT)?, &mut command, load, disks)?;
         eprintln!("    {way:?}: {}", trimmed.note(TARGET));
         Ok(trimmed)
     }
@@ -190,7 +192,7 @@ impl Accepted {
         rng.shuffle(&mut order);
         let (mut peer, mut ours) = (None, None);
         for way in order {
-            let trimmed = bench.trial(lab, way)?;
+            let trimmed = bench.trial(lab, way, RATE)?;
             if let Some(why) = refusal(&trimmed) {
                 eprintln!("    does not count: {why}");
                 self.refused = (self.refused.0 + 1, why);

@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 use trimbench_core::rng::Rng;
 use trimbench_core::units::{index, rounded};
 use trimbench_core::{Instant, Nanos};
@@ -35,11 +36,12 @@ pub(super) struct OpenLoopReader {
 }
 
 /// All reads of an [`OpenLoopReader`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TimedReads(Vec<TimedRead>);
 
 /// The response times of some reads, in ascending order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub(super) struct ResponseTimes(Vec<Nanos>);
 
 /// Now, by the clock of the intended starts.
@@ -100,6 +102,18 @@ impl TimedReads {
     pub(super) fn within(&self, from: Instant, to: Instant) -> ResponseTimes {
         let of_window = self.0.iter().filter(|read| (from..=to).contains(&read.intended));
         ResponseTimes::of(of_window.map(|read| read.response).collect())
+    }
+}
+
+impl From<Vec<u64>> for ResponseTimes {
+    fn from(times: Vec<u64>) -> Self {
+        Self::of(times.into_iter().map(Nanos).collect())
+    }
+}
+
+impl From<ResponseTimes> for Vec<u64> {
+    fn from(times: ResponseTimes) -> Self {
+        times.0.into_iter().map(|time| time.0).collect()
     }
 }
 

@@ -1,25 +1,21 @@
 //! Drives that are slow to discard, with each filesystem and under each pacing law.
 //!
-//! Bound of the time of `--p99`: a discard of `c` seconds makes the requests late that begin in its
-//! first `c - m` seconds, `m` being what the target leaves beside a request's own time. Of the
-//! share `1 % - s0` of requests that may be late beyond those that are late anyway, `N` discards
-//! thus need `N (c - m) / ((1 - rho) (1 % - s0))` at least, where `rho` is the share of the time
-//! in which the drive is busy with the reads. The bar is half as much again.
+//! In one queue a read that arrives t after a discard of c has begun waits c - t (1 - rho), `rho`
+//! being the share of the time in which the drive is busy with the reads. So N discards make the
+//! reads of N (c - m) / (1 - rho) late, `m` being what the target leaves beside a read's own time.
+//!
+//! - With `--p99` the share 1 % - s0 of the time is left for that, `s0` being the share that is
+//!   late anyway: it takes N (c - m) / ((1 - rho) (1 % - s0)) at least. The bar is half as much
+//!   again.
+//! - With `--deadline T` the late share is N (c - m) / ((1 - rho) T) + s0, if nothing is wasted.
+//!   The bar of the first part is a tenth more.
 
-use std::fs;
-use std::process::Command;
+use anyhow::{Result, ensure};
+use trimbench_core::units::rounded;
+use trimbench_core::{Bytes, Nanos};
 
-use ::tests::Need::{Filesystem, Fuse, Loop, Program, Root};
-use ::tests::{Mounted, is_mounted};
-use anyhow::{Context as _, Result, bail, ensure};
-use tempfile::TempDir;
-use trimbench_core::Nanos;
-use trimbench_core::rng::Rng;
-use trimbench_linux::pause;
-
-use super::counters::Disk;
-use super::trial::{ReadLoad, Trimmed, fill, trim_beside_reads};
-use crate::detached::DetachedDrive;
+use super::full_filesystem::{FILESYSTEMS, FSTRIM, NEEDS, SOURCES, SlowDrive, trial};
+use super::trial::Trimmed;
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
@@ -28,247 +24,202 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "slow_drives",
     title: "Reads beside `trimpace --p99` on slow drives keep the target, and it takes little \
             longer than it must",
-    needs: &[
-        Root,
-        Loop,
-        Fuse,
-        Filesystem("ext4"),
-        Filesystem("xfs"),
-        Filesystem("btrfs"),
-        Program("fstrim"),
-        Program("mkfs.ext4"),
-        Program("mkfs.xfs"),
-        Program("mkfs.btrfs"),
-    ],
-    sources: &[
-        "crates/trimbench-attach",
-        "crates/trimbench-claim",
-        "crates/trimbench-core",
-        "crates/trimbench-linux",
-        "crates/trimbench-policy",
-        "crates/trimbench-ssd",
-        "crates/trimpace",
-        "lab/src/pace/reads.rs",
-        "lab/src/pace/trial.rs",
-        "profiles",
-    ],
+    needs: NEEDS,
+    sources: SOURCES,
     run,
 };
 
-/// The drives; the short form takes the first.
-const DRIVES: [SlowDrive; 3] = [
-    SlowDrive {
-        name: "10 ms a discard",
-        profile: "plain-nvme-tlc,trim.mode=blocking,trim.command=10ms,trim.per_gib_mapped=0",
-        target: Nanos::from_millis(5),
-        deleted: 60,
-        rate: 500,
-    },
-    SlowDrive {
-        name: "100 ms a discard",
-        profile: "plain-nvme-tlc,trim.mode=blocking,trim.command=100ms,trim.per_gib_mapped=500ms",
-        target: Nanos::from_millis(50),
-        deleted: 20,
-        rate: 500,
-    },
-    SlowDrive {
-        name: "vendor2",
-        profile: "vendor2",
-        target: Nanos::from_millis(41),
-        deleted: 10,
-        rate: 200,
-    },
+/// The drives, and whether discards and reads share one queue there. The short form takes the
+/// first.
+const DRIVES: [(SlowDrive, bool); 5] = [
+    (TEN_MS, true),
+    (
+        SlowDrive {
+            name: "100 ms a discard",
+            profile: "plain-nvme-tlc,trim.mode=blocking,trim.command=100ms,\
+                      trim.per_gib_mapped=500ms",
+            deleted: 9,
+            ..TEN_MS
+        },
+        true,
+    ),
+    (SlowDrive { name: "vendor2", profile: "vendor2", deleted: 10, rate: 200, ..TEN_MS }, true),
+    (
+        SlowDrive {
+            name: "like-rc100",
+            profile: "like-rc100",
+            file: Bytes::mib(16),
+            files: 40,
+            deleted: 20,
+            ..TEN_MS
+        },
+        true,
+    ),
+    (
+        SlowDrive {
+            name: "trims in the background",
+            profile: "plain-nvme-tlc,trim.mode=background,trim.per_gib_mapped=1s",
+            ..TEN_MS
+        },
+        false,
+    ),
 ];
-/// The filesystems; the short form takes the first two.
-const FILESYSTEMS: [(&str, &[&str]); 3] = [
-    ("ext4", &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"]),
-    ("xfs", &["-q", "-f", "-K"]),
-    ("btrfs", &["-q", "-f", "-K"]),
-];
+/// The drive of the short form.
+pub(super) const TEN_MS: SlowDrive = SlowDrive {
+    name: "10 ms a discard",
+    profile: "plain-nvme-tlc,trim.mode=blocking,trim.command=10ms,trim.per_gib_mapped=0",
+    file: Bytes::mib(1),
+    files: 120,
+    deleted: 60,
+    rate: 500,
+};
 /// Other ways to pace it, by the options of `trimpace once`.
-const RIVALS: [(&str, &[&str]); 3] = [
+pub(super) const RIVALS: [(&str, &[&str]); 3] = [
     ("pieces", &["--law", "pieces"]),
     ("talos", &["--law", "talos", "--chunk", "64MiB", "--delay", "250ms"]),
     ("mean", &["--law", "mean", "--chunk", "64MiB"]),
 ];
-/// Files of 1 MiB, every second of which is deleted, up to as many as the drive's trial takes.
-const FILES: u64 = 120;
-const FILE: u64 = 1 << 20;
-/// Bytes of the file that is read.
-const READ: u64 = 32 << 20;
-/// For how long it is read before the trim.
-const BEFORE: Nanos = Nanos::from_secs(3);
-/// After the mount: what the filesystem still does in the background is over.
-const REST: Nanos = Nanos::from_secs(1);
 /// The share of requests that may be late.
 const MAY_BE_LATE: f64 = 0.01;
 /// Where more reads than this share are late anyway, a drive is too slow for the target.
 const MOST_LATE_ALONE: f64 = 0.003;
-/// Over the least time that the pass can take.
-const SLACK: f64 = 1.5;
+/// Over the least time that the pass can take, and over the least share that can be late.
+const TIME_SLACK: f64 = 1.5;
+const LATE_SLACK: f64 = 1.1;
+/// A deadline, over the time that `fstrim` takes; and what p99.9 may be then: discards, and ms.
+const DEADLINE: f64 = 4.0;
+const MOST_P999: (f64, f64) = (1.2, 5.0);
 /// XFS holds back what is allocated while it discards: where `fstrim` delays a read longer than
 /// this, ms, ours must stay below a tenth of that delay.
 const LONG_MS: f64 = 500.0;
 
-/// A drive, and what is done on it.
-#[derive(Clone, Copy, Debug)]
-struct SlowDrive {
-    name: &'static str,
-    profile: &'static str,
+/// What plain `fstrim` shows of a drive and a filesystem.
+struct Plain {
+    trimmed: Trimmed,
+    /// Discards, and how long one takes, s.
+    count: f64,
+    each: f64,
     target: Nanos,
-    /// How many files are deleted.
-    deleted: u64,
-    /// Reads a second.
-    rate: u64,
 }
 
-/// A filesystem on a drive of its own, full but for what was deleted. Unmounted, and the drive
-/// detached, when dropped.
-struct FullFilesystem<'a> {
-    mounted: Option<Mounted>,
-    place: TempDir,
-    drive: DetachedDrive<'a>,
+/// The closed forms, with what the reads alone show in the trial that they are held against.
+struct Least {
+    /// N (c - m) / (1 - rho), s.
+    late: f64,
+    /// The share that is late anyway.
+    alone: f64,
+    note: String,
 }
 
 fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
-    for drive in &DRIVES[..lab.form(1, DRIVES.len())] {
+    for (drive, is_one_queue) in &DRIVES[..lab.form(1, DRIVES.len())] {
         for filesystem in &FILESYSTEMS[..lab.form(2, FILESYSTEMS.len())] {
-            figures.extend(of_filesystem(lab, drive, *filesystem)?);
+            let of = format!("{}, {}", drive.name, filesystem.0);
+            let trial = |law: Option<&[&str]>| trial(lab, drive, *filesystem, law);
+            // The curve has them on XFS as well.
+            let rivals = if filesystem.0 == "ext4" { &RIVALS[..] } else { &[] };
+            let is_xfs = filesystem.0 == "xfs";
+            let shape = (drive.rate, *is_one_queue, is_xfs);
+            figures.extend(figures_of(&of, shape, rivals, &trial)?);
         }
     }
     Ok(figures)
 }
 
-fn of_filesystem(
-    lab: &Lab<'_>,
-    drive: &SlowDrive,
-    (filesystem, make): (&str, &[&str]),
+/// The figures of a drive with a filesystem: `fstrim`, the rivals, ours, ours with a deadline.
+/// `rate` reads come in a second; in one queue with the discards, or not. XFS cuts extents, and
+/// holds back what is allocated meanwhile.
+pub(super) fn figures_of(
+    of: &str,
+    (rate, is_one_queue, is_xfs): (u64, bool, bool),
+    rivals: &[(&str, &[&str])],
+    trial: &dyn Fn(Option<&[&str]>) -> Result<Trimmed>,
 ) -> Result<Vec<Figure>> {
-    let trial = |law: Option<&[&str]>| -> Result<Trimmed> {
-        let full = FullFilesystem::new(lab, drive, (filesystem, make))?;
-        let trimmed = full.trim(lab, drive, law)?;
-        eprintln!("    {filesystem}: {}", trimmed.note(drive.target));
-        Ok(trimmed)
+    let plain = Plain::of(trial(FSTRIM)?, of)?;
+    let target = plain.target;
+    let figure = |law: &str, what: &str, (value, unit), bar, trimmed: &Trimmed| {
+        let figure = Figure::new(format!("{of}, {law}: {what}"), (value, unit), bar);
+        figure.with_note(trimmed.note(target))
     };
-    let of = format!("{}, {filesystem}", drive.name);
-    let row = |law: &str, trimmed: &Trimmed| {
-        let p99 = (trimmed.beside.quantile_ms(0.99), "ms");
-        let figure = Figure::new(format!("{of}, {law}: p99 of reads"), p99, Bar::AtLeast(0.0));
-        figure.with_note(trimmed.note(drive.target))
+    let p99 = |law: &str, trimmed: &Trimmed, bar| {
+        figure(law, "p99 of reads", (trimmed.beside.quantile_ms(0.99), "ms"), bar, trimmed)
     };
-    let plain = trial(None)?;
-    ensure!(plain.counts.discards > 0, "fstrim discarded nothing on {of}");
-    let mut figures = vec![row("fstrim", &plain)];
-    for (name, options) in RIVALS {
-        figures.push(row(name, &trial(Some(options))?));
+    let mut figures = vec![p99("fstrim", &plain.trimmed, Bar::AtLeast(0.0))];
+    for (name, options) in rivals {
+        let trimmed = trial(Some(options))?;
+        figures.push(p99(name, &trimmed, Bar::AtLeast(0.0)));
     }
-    let target = drive.target.to_string();
-    let ours = trial(Some(&["--p99", &target]))?;
-    let late_alone = ours.alone.share_later(drive.target);
-    if late_alone > MOST_LATE_ALONE {
-        let void = row("trimpace --p99", &ours);
-        let reason = format!("void: {:.2} % of the reads alone are late; ", 100.0 * late_alone);
-        let note = reason + &void.note;
-        figures.push(void.with_note(note));
-    } else {
-        let kept = Figure { bar: Bar::AtMost(drive.target.seconds() * 1e3), ..row("--p99", &ours) };
-        figures.push(kept);
-        figures.push(time(&of, drive, &plain, &ours));
+    let stated = target.to_string();
+    let ours = trial(Some(&["--p99", &stated]))?;
+    let least = plain.least(rate, &ours);
+    if least.alone > MOST_LATE_ALONE {
+        let void = format!("void: {:.2} % of the reads alone are late; ", 100.0 * least.alone);
+        let ours = p99("--p99", &ours, Bar::AtLeast(0.0));
+        let note = void + &ours.note;
+        figures.push(ours.with_note(note));
+        return Ok(figures);
     }
-    let longest = plain.beside.longest_ms();
-    if filesystem == "xfs" && longest > LONG_MS {
-        let what = format!("{of}, --p99: longest read");
-        let figure =
-            Figure::new(what, (ours.beside.longest_ms(), "ms"), Bar::AtMost(longest / 10.0));
-        figures.push(figure.with_note(format!("beside fstrim {longest:.0} ms")));
+    figures.push(p99("--p99", &ours, Bar::AtMost(target.seconds() * 1e3)));
+    let bytes = ours.counts.discarded as f64 / plain.trimmed.counts.discarded as f64;
+    figures.push(figure("--p99", "bytes over fstrim's", (bytes, ""), Bar::AtLeast(1.0), &ours));
+    let longest = plain.trimmed.beside.longest_ms();
+    if is_xfs && longest > LONG_MS {
+        let (ours_ms, most) = (ours.beside.longest_ms(), Bar::AtMost(longest / 10.0));
+        figures.push(figure("--p99", "longest read", (ours_ms, "ms"), most, &ours));
+    }
+    if is_one_queue {
+        let fstrim_s = plain.trimmed.time.seconds();
+        // Where a discard makes nothing late, it still takes its time.
+        let most = TIME_SLACK * (least.late / (MAY_BE_LATE - least.alone)).max(fstrim_s);
+        let time = Figure::new(
+            format!("{of}, --p99: time"),
+            (ours.time.seconds(), "s"),
+            Bar::AtMost((most * 10.0).round() / 10.0),
+        );
+        figures.push(time.with_note(format!("{}; fstrim {fstrim_s:.2} s", least.note)));
+        let (seconds, law) = (DEADLINE * fstrim_s, "--deadline");
+        let deadline = format!("{}ms", rounded(1e3 * seconds));
+        let options = ["--p99", &stated, "--deadline", &deadline];
+        let late = trial(Some(&options))?;
+        let least = plain.least(rate, &late);
+        let most = 100.0 * (LATE_SLACK * least.late / seconds + least.alone);
+        let share = 100.0 * late.beside.share_later(target);
+        let (share, most) = ((share, "%"), Bar::AtMost((most * 100.0).round() / 100.0));
+        figures.push(figure(law, "reads later than the target", share, most, &late));
+        let p999 = (late.beside.quantile_ms(0.999), "ms");
+        let most = MOST_P999.0 * plain.each * 1e3 + MOST_P999.1;
+        let most = Bar::AtMost((most * 10.0).round() / 10.0);
+        figures.push(figure(law, "p99.9 of reads", p999, most, &late));
     }
     Ok(figures)
 }
 
-/// How long ours took, against the least that it must.
-fn time(of: &str, drive: &SlowDrive, plain: &Trimmed, ours: &Trimmed) -> Figure {
-    let (count, plain_s) = (plain.counts.discards as f64, plain.time.seconds());
-    let each = plain_s / count;
-    let alone = ours.alone.quantile_ms(0.5) / 1e3;
-    let (busy, late) = (drive.rate as f64 * alone, ours.alone.share_later(drive.target));
-    let unheard = drive.target.seconds() - alone;
-    let least = count * (each - unheard) / ((1.0 - busy) * (MAY_BE_LATE - late));
-    // Where a discard makes nothing late, it still takes its time.
-    let bar = SLACK * least.max(plain_s);
-    let note = format!(
-        "N {count}, c {:.2} ms, m {:.2} ms, rho {busy:.3}, s0 {:.2} %: at least {least:.1} s; \
-         fstrim {plain_s:.2} s",
-        each * 1e3,
-        unheard * 1e3,
-        100.0 * late
-    );
-    let what = format!("{of}, --p99: time");
-    Figure::new(what, (ours.time.seconds(), "s"), Bar::AtMost(bar)).with_note(note)
-}
-
-impl<'a> FullFilesystem<'a> {
-    fn new(
-        lab: &'a Lab<'a>,
-        drive: &SlowDrive,
-        (filesystem, make): (&str, &[&str]),
-    ) -> Result<Self> {
-        let arguments = [drive.profile, "--capacity", "1GiB", "--state", "filled"];
-        let attached = DetachedDrive::start(lab, &arguments)?;
-        let mut mkfs = Command::new(format!("mkfs.{filesystem}"));
-        lab.call_well(mkfs.args(make).arg(attached.node()))?;
-        let place = tempfile::tempdir_in(lab.folder()).context("make a mount point")?;
-        let mut full = Self { mounted: None, place, drive: attached };
-        full.mount()?;
-        full.fill(drive.deleted)?;
-        full.mounted = None;
-        // A lazy unmount would leave the old one.
-        ensure!(!is_mounted(full.place.path()), "the filesystem is still in use");
-        full.mount()?;
-        rustix::fs::sync();
-        pause(REST);
-        Ok(full)
+impl Plain {
+    fn of(trimmed: Trimmed, of: &str) -> Result<Self> {
+        ensure!(trimmed.counts.discards > 0, "fstrim discarded nothing on {of}");
+        let count = trimmed.counts.discards as f64;
+        let each = trimmed.time.seconds() / count;
+        let target = (each / 2.0).max(4.0 * trimmed.alone.quantile_ms(0.99) / 1e3);
+        // In tenths of a millisecond.
+        let target = Nanos(100_000 * rounded((target * 1e4).ceil()));
+        Ok(Self { trimmed, count, each, target })
     }
 
-    fn mount(&mut self) -> Result<()> {
-        let node = self.drive.node().to_str().context("devices are named in ASCII")?;
-        self.mounted = Some(Mounted::new(&["-o", "nodiscard", node], self.place.path()));
-        Ok(())
-    }
-
-    /// Fills it, and deletes every second file, so many in all.
-    fn fill(&self, deleted: u64) -> Result<()> {
-        let folder = self.place.path();
-        let mut rng = Rng::new(1);
-        let data: Vec<u8> = (0..FILE / 8).flat_map(|_| rng.bits().to_le_bytes()).collect();
-        for number in 0..FILES {
-            fill(&folder.join(format!("{number}")), &data, FILE)?;
-        }
-        fill(&folder.join("read"), &data, READ)?;
-        rustix::fs::sync();
-        fill(&folder.join("rest"), &data, u64::MAX)?;
-        rustix::fs::sync();
-        for number in (0..FILES).step_by(2).take(trimbench_core::units::index(deleted)) {
-            fs::remove_file(folder.join(format!("{number}"))).context("delete a file")?;
-        }
-        rustix::fs::sync();
-        Ok(())
-    }
-
-    /// Trims it beside reads: by `fstrim`, or by `trimpace once` with these options.
-    fn trim(&self, lab: &Lab<'_>, drive: &SlowDrive, law: Option<&[&str]>) -> Result<Trimmed> {
-        let Some(place) = self.place.path().to_str() else { bail!("a path in UTF-8") };
-        let mut command = match law {
-            None => Command::new("fstrim"),
-            Some(options) => {
-                lab.trimpace(&[&["once", "--output-format", "json"], options].concat())?
-            }
-        };
-        command.args(["-v", place]);
-        let path = self.place.path().join("read");
-        let load = ReadLoad { path: &path, rate: drive.rate, before: BEFORE };
-        let node = self.drive.node().to_str().context("devices are named in ASCII")?;
-        let disk = Disk::of_node(node);
-        trim_beside_reads(lab, &mut command, load, [&disk, &disk])
+    fn least(&self, rate: u64, trimmed: &Trimmed) -> Least {
+        let Self { count, each, target, .. } = self;
+        let usual = trimmed.alone.quantile_ms(0.5) / 1e3;
+        let busy = rate as f64 * usual;
+        let unheard = target.seconds() - usual;
+        let late = (count * (each - unheard) / (1.0 - busy)).max(0.0);
+        let alone = trimmed.alone.share_later(*target);
+        let note = format!(
+            "N {count}, c {:.2} ms, m {:.2} ms, rho {busy:.3}, s0 {:.2} %: at least {:.1} s",
+            each * 1e3,
+            unheard * 1e3,
+            100.0 * alone,
+            late / (MAY_BE_LATE - alone)
+        );
+        Least { late, alone, note }
     }
 }

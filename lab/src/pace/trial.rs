@@ -9,15 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use tests::program::BuiltProgram;
 use trimbench_core::{Instant, Nanos};
 use trimbench_linux::pause;
 use xtask::process;
-use xtask::steps::Deadline;
 
 use super::counters::{Disk, DiskCounts};
 use super::reads::{OpenLoopReader, ResponseTimes, now};
-use crate::lab::Lab;
-
 /// What the reader gets to reach its pace before its reads count.
 const SETTLE: Nanos = Nanos::from_millis(200);
 /// How often the counters are looked at, once the program has ended.
@@ -26,7 +25,7 @@ const LOOK: Nanos = Nanos::from_millis(10);
 /// answers before its discards are done.
 const QUIET: Nanos = Nanos::from_millis(500);
 /// No trim of these trials has a reason to take longer: one that does is an error.
-const LIMIT: Duration = Duration::from_secs(10 * 60);
+pub(super) const LIMIT: Duration = Duration::from_secs(10 * 60);
 /// Bytes that are written at once.
 const PIECE: usize = 1 << 20;
 
@@ -42,13 +41,14 @@ pub(super) struct ReadLoad<'a> {
 }
 
 /// What a trim came to.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Trimmed {
     /// Reads alone, before it.
     pub(super) alone: ResponseTimes,
     /// Reads beside it.
     pub(super) beside: ResponseTimes,
     /// From its start until the last discard has ended.
+    #[serde(with = "nanoseconds")]
     pub(super) time: Nanos,
     /// What the device that is trimmed counted meanwhile.
     pub(super) counts: DiskCounts,
@@ -56,6 +56,21 @@ pub(super) struct Trimmed {
     pub(super) read_disk: DiskCounts,
     /// What the program said last on stderr, without the mount point before it; may be empty.
     pub(super) said: String,
+}
+
+/// A span of time as JSON has it.
+mod nanoseconds {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+    use trimbench_core::Nanos;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+    pub(super) fn serialize<S: Serializer>(span: &Nanos, to: S) -> Result<S::Ok, S::Error> {
+        span.0.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Nanos, D::Error> {
+        u64::deserialize(from).map(Nanos)
+    }
 }
 
 impl Trimmed {
@@ -76,26 +91,26 @@ impl Trimmed {
     }
 }
 
-/// Reads, and trims meanwhile by this command, which must end well. `disks`: the one that is
-/// trimmed, and the one that is read.
+/// Reads, unless there is nothing to read, and trims meanwhile by this command, which must end well
+/// within the time of `programs`. The disks: the one that is trimmed, and the one that is read.
 pub(super) fn trim_beside_reads(
-    lab: &Lab<'_>,
+    programs: &BuiltProgram,
     command: &mut Command,
-    load: ReadLoad<'_>,
+    load: Option<ReadLoad<'_>>,
     [trimmed, read]: [&Disk; 2],
 ) -> Result<Trimmed> {
-    let reader = OpenLoopReader::start(load.path, load.rate)?;
+    let start = |load: ReadLoad<'_>| OpenLoopReader::start(load.path, load.rate);
+    let reader = load.map(start).transpose()?;
     pause(SETTLE);
     let begun = now();
-    pause(load.before);
+    pause(load.map_or(Nanos::ZERO, |load| load.before));
     let (start, of_trimmed, of_read) = (now(), trimmed.counts()?, read.counts()?);
     eprintln!("  {}", process::show(command));
-    let program = lab.program()?.clone().until(lab.deadline().min(Deadline::after(LIMIT)));
-    let output = program.call_well(command)?;
+    let output = programs.call_well(command)?;
     let end = drained(trimmed)?;
     let counts = trimmed.counts()?.since(of_trimmed);
     let read_disk = read.counts()?.since(of_read);
-    let reads = reader.end()?;
+    let reads = reader.map(OpenLoopReader::end).transpose()?.unwrap_or_default();
     Ok(Trimmed {
         alone: reads.within(begun, Instant::from_start(Nanos(start.since_start().0 - 1))),
         beside: reads.within(start, end),
