@@ -9,6 +9,9 @@
 //!   again.
 //! - With `--deadline T` the late share is N (c - m) / ((1 - rho) T) + s0, if nothing is wasted.
 //!   The bar of the first part is a tenth more.
+//!
+//! The target is half of a discard, or four times the 99th percentile of the reads alone. Where
+//! that comes near a discard, the machine is too busy for this measurement.
 
 use anyhow::{Result, ensure};
 use trimbench_core::units::rounded;
@@ -16,7 +19,7 @@ use trimbench_core::{Bytes, Nanos};
 
 use super::full_filesystem::{FILESYSTEMS, FSTRIM, NEEDS, SOURCES, SlowDrive, trial};
 use super::trial::Trimmed;
-use crate::entry::Entry;
+use crate::entry::{Entry, NotMeasured};
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
 
@@ -89,6 +92,8 @@ const LATE_SLACK: f64 = 1.1;
 /// A deadline, over the time that `fstrim` takes; and what p99.9 may be then: discards, and ms.
 const DEADLINE: f64 = 4.0;
 const MOST_P999: (f64, f64) = (1.2, 5.0);
+/// Over the time of a discard: a longer target would say little of what discards delay.
+const MOST_TARGET: f64 = 0.8;
 /// XFS holds back what is allocated while it discards: where `fstrim` delays a read longer than
 /// this, ms, ours must stay below a tenth of that delay.
 const LONG_MS: f64 = 500.0;
@@ -200,7 +205,17 @@ impl Plain {
         ensure!(trimmed.counts.discards > 0, "fstrim discarded nothing on {of}");
         let count = trimmed.counts.discards as f64;
         let each = trimmed.time.seconds() / count;
-        let target = (each / 2.0).max(4.0 * trimmed.alone.quantile_ms(0.99) / 1e3);
+        let usual = trimmed.alone.quantile_ms(0.99) / 1e3;
+        let target = (each / 2.0).max(4.0 * usual);
+        if target > MOST_TARGET * each {
+            return Err(NotMeasured(format!(
+                "{of}: the reads alone have a p99 of {:.1} ms, beside discards of {:.1} ms; is the \
+                 machine busy?",
+                usual * 1e3,
+                each * 1e3
+            ))
+            .into());
+        }
         // In tenths of a millisecond.
         let target = Nanos(100_000 * rounded((target * 1e4).ceil()));
         Ok(Self { trimmed, count, each, target })
