@@ -30,7 +30,11 @@ pub(super) fn documents(repository: &Repository) -> Result<Vec<(String, String)>
     let (before, after) =
         between(&page, START, END).with_context(|| format!("{PAGE}: no curve"))?;
     let mut documents = Vec::new();
-    let mut text = String::new();
+    let mut text =
+        "*Late*: later than 5 ms. The setting of `talos` is the length of a range and the delay \
+                    after it, of `mean` the length of a range, of `pieces` the longest discard. In \
+                    the pictures, down and to the left is better.\n\n"
+            .to_owned();
     let of_filesystems: Vec<&[PacePoint]> =
         points.chunk_by(|a, b| a.filesystem == b.filesystem).collect();
     let charts: Vec<Chart> = of_filesystems.iter().map(|points| chart(points)).collect();
