@@ -11,9 +11,7 @@
 //! while no discard is under way, and requests that were outstanding are left out of what the law
 //! is told: both are the caller's to see to.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread;
 
 use anyhow::{Context as _, Result};
 use trimbench_core::rng::Rng;
@@ -23,9 +21,7 @@ use trimbench_core::{
     BlockCommand, BlockSize, Blocks, Bytes, Completion, DriveDiscards, Instant, Lba, LbaRange,
     Medium, Model as _, Nanos, Ppm, Storage as _, Tag,
 };
-use trimbench_policy::pacing::{
-    Amount, Governor, GovernorAccount, GovernorOptions, GradualGovernor, PaceTarget,
-};
+use trimbench_policy::pacing::{Amount, GovernorAccount, GradualGovernor};
 use trimbench_policy::{
     Backlog, Extents, Foreground, Grant, LawPolicy, LawPolicyOptions, Options, TrimPolicy, Trimmer,
     TrimmerStep,
@@ -129,27 +125,6 @@ pub const PROFILES: [&str; 20] = [
     "vendor5",
     "vendor6",
 ];
-
-/// Runs them on all processors; outcomes in their order.
-///
-/// # Errors
-/// Those of the first that cannot be run.
-pub fn run_all(drives: &[PacedDrive]) -> Result<Vec<PacedOutcome>> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let some = numbers.map_while(|number| Some((number, drives.get(number)?.run())));
-        some.collect::<Vec<_>>()
-    };
-    let mut all = thread::scope(|scope| {
-        let count = thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
-        let join = |worker: thread::ScopedJoinHandle<'_, _>| worker.join().expect("no panic");
-        workers.into_iter().flat_map(join).collect::<Vec<_>>()
-    });
-    all.sort_unstable_by_key(|(number, _)| *number);
-    all.into_iter().map(|(_, outcome)| outcome).collect()
-}
 
 impl PacedDrive {
     /// The drive by itself, and then with discards.
@@ -311,19 +286,13 @@ impl<'a> World<'a> {
         let discard_max = Bytes::mib(128).min(ssd.capabilities().discard_max);
         let discard_max = discard_max.blocks_floor(logical_block);
         let trim = target.map(|target| {
-            let tolerance = drive.tolerance;
-            let law = Governor::new(GovernorOptions {
-                target: PaceTarget::Latency { target, tolerance },
-                deadline: None,
-                device_piece: discard_max.bytes(logical_block),
-            });
             let options = LawPolicyOptions {
                 discard_max,
                 wait_max: WAIT_MAX,
                 ..LawPolicyOptions::unlimited(logical_block)
             };
-            let law = GradualGovernor::new(law.with_floor(Ppm((tolerance.0 / 2).min(1_000))));
-            let policy = Watched(Arc::new(Mutex::new(LawPolicy::new(law, options))));
+            let policy = LawPolicy::paced(target, drive.tolerance, options);
+            let policy = Watched(Arc::new(Mutex::new(policy)));
             let options =
                 Options { discard_max, extents: Extents::Divisible, extents_max: 1 << 20 };
             Governed {

@@ -80,13 +80,23 @@ impl Settings {
     fn build(self, values: &Values) -> LawPolicy<GradualGovernor> {
         let Self { target, tolerance, discard_max, backlog_max, wait_max } = self;
         let block_size = values.block_size();
+        let options = LawPolicyOptions { block_size, discard_max, backlog_max, wait_max };
+        LawPolicy::paced(target, tolerance, options)
+    }
+}
+
+impl LawPolicy<GradualGovernor> {
+    /// The policy `paced`: requests keep the target, but for a share of them.
+    ///
+    /// # Panics
+    /// If the longest discard is none.
+    pub fn paced(target: Nanos, tolerance: Ppm, options: LawPolicyOptions) -> Self {
         let law = Governor::new(GovernorOptions {
             target: PaceTarget::Latency { target, tolerance },
             deadline: None,
-            device_piece: discard_max.bytes(block_size),
+            device_piece: options.discard_max.bytes(options.block_size),
         });
         let floor = Ppm((tolerance.0 / 2).max(1)).min(FLOOR_MAX);
-        let options = LawPolicyOptions { block_size, discard_max, backlog_max, wait_max };
-        LawPolicy::new(GradualGovernor::new(law.with_floor(floor)), options)
+        Self::new(GradualGovernor::new(law.with_floor(floor)), options)
     }
 }
