@@ -10,6 +10,8 @@ use trimbench_core::exit;
 use trimbench_core::settings::{FromSettings as _, IfUnset, Unit};
 use trimbench_linux::{DRAIN_RULES, FilesystemDrain};
 use trimbench_methods::METHODS;
+use trimbench_report::{FIGURE_MARK, PageContext};
+use trimbench_results::chart::Chart;
 use trimbench_ssd::{DataSheet, SsdConfig};
 
 use xtask::Repository;
@@ -78,6 +80,17 @@ pub(crate) fn run(repository: &Repository, check: bool) -> Result<bool> {
         }
     }
     Ok(good)
+}
+
+/// Charts as pictures in a folder, each named after its chart.
+fn pictures(folder: &str, charts: Vec<Chart>) -> Result<Vec<(String, String)>> {
+    let ids: Vec<String> = charts.iter().map(|chart| chart.id.clone()).collect();
+    let context = PageContext { verdicts: Vec::new(), charts, order: None };
+    let pictures = context.figures().with_context(|| format!("draw {}", ids.join(", ")))?;
+    let picture = |(id, picture): (String, String)| {
+        (format!("{folder}/{id}.svg"), picture.replacen("<svg", FIGURE_MARK, 1))
+    };
+    Ok(ids.into_iter().zip(pictures).map(picture).collect())
 }
 
 /// A text as a cell of a table.

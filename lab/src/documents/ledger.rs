@@ -8,12 +8,12 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
-use trimbench_report::{FIGURE_MARK, PageContext};
 use trimbench_results::chart::Chart;
 use trimbench_ssd::Profile;
 use xtask::Repository;
 
 use super::parts::between;
+use super::pictures;
 use crate::SUBJECTS;
 use crate::figure::{Bar, Figure, FigureStanding, RealFigure, RealValue, short};
 use crate::measured::NOT_MEASURED;
@@ -109,12 +109,7 @@ pub(super) fn documents(repository: &Repository) -> Result<Vec<(String, String)>
         let ids: Vec<String> = charts.iter().map(|chart| chart.id.clone()).collect();
         let profile = Profile::built_in(drive.name).context("a named drive is built in")?;
         documents.push((format!("{FOLDER}/{}.md", drive.name), page(&profile, drive, &ids)));
-        let context = PageContext { verdicts: Vec::new(), charts, order: None };
-        let pictures = context.figures().context("draw a drive's figures")?;
-        for (id, picture) in ids.iter().zip(pictures) {
-            let picture = picture.replacen("<svg", FIGURE_MARK, 1);
-            documents.push((format!("{FOLDER}/{id}.svg"), picture));
-        }
+        documents.extend(pictures(FOLDER, charts)?);
     }
     let readme = read(README).context("read the README")?;
     let (before, after) =

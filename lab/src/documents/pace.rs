@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context as _, Result};
-use trimbench_report::{FIGURE_MARK, PageContext};
 use trimbench_results::chart::{Axis, Chart, ChartKind, ChartSeries};
 use xtask::Repository;
 
 use super::parts::between;
+use super::pictures;
 use crate::figure::PacePoint;
 use crate::pace::{CURVE, SUBJECT};
 use crate::results;
@@ -21,10 +21,12 @@ const END: &str = "<!-- end of curve -->";
 /// The pictures, one a filesystem.
 const PICTURES: &str = "docs/images/trimpace";
 
-/// The page and its pictures; nothing where there is no such page or no such measurement.
+/// The page and its pictures; nothing where there is no such page, or no measurement in full.
 pub(super) fn documents(repository: &Repository) -> Result<Vec<(String, String)>> {
     let page = fs::read_to_string(repository.root().join(PAGE)).ok();
+    // The short form has no point of trimpace.
     let measured = results::read(repository, &SUBJECT)?.remove(CURVE.name);
+    let measured = measured.filter(|measured| !measured.is_short);
     let (Some(page), Some(measured)) = (page, measured) else { return Ok(Vec::new()) };
     let points: Vec<PacePoint> = measured.figures.into_iter().filter_map(|it| it.point).collect();
     let (before, after) =
@@ -43,13 +45,7 @@ pub(super) fn documents(repository: &Repository) -> Result<Vec<(String, String)>
     }
     text += &table(&of_filesystems);
     documents.push((PAGE.to_owned(), format!("{before}{START}{text}\n{after}")));
-    let ids: Vec<String> = charts.iter().map(|chart| chart.id.clone()).collect();
-    let context = PageContext { verdicts: Vec::new(), charts, order: None };
-    let pictures = context.figures().context("draw the curve")?;
-    for (id, picture) in ids.iter().zip(pictures) {
-        let picture = picture.replacen("<svg", FIGURE_MARK, 1);
-        documents.push((format!("{PICTURES}/{id}.svg"), picture));
-    }
+    documents.extend(pictures(PICTURES, charts)?);
     Ok(documents)
 }
 

@@ -20,7 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 /// What reads are late by.
-pub(crate) const TARGET: Nanos = Nanos::from_millis(5);
+const TARGET: Nanos = Nanos::from_millis(5);
 
 /// A law, a setting of it in words, and the options of `trimpace once`.
 type Point = (&'static str, &'static str, Option<&'static [&'static str]>);

@@ -169,7 +169,6 @@ impl FullFilesystem {
         let path = self.place.path().join("read");
         let load = ReadLoad { path: &path, rate: drive.rate, before: BEFORE };
         let disk = Disk::of_node(&self.node);
-        let load = (load.rate > 0).then_some(load);
         trim_beside_reads(programs, &mut trimmer, load, [&disk, &disk])
     }
 }

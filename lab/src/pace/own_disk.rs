@@ -177,7 +177,6 @@ impl Bench {
         command.args(["-v", place]);
         let _shortened = (way == Way::Peer).then(|| Shortened::new(&self.loop_disk)).transpose()?;
         let load = ReadLoad { path: &self.read, rate, before: BEFORE };
-        let load = (rate > 0).then_some(load);
         let disks = [&self.loop_disk, &self.disk];
         let trimmed = trim_beside_reads(&lab.programs(LIMIT)?, &mut command, load, disks)?;
         eprintln!("    {way:?}: {}", trimmed.note(TARGET));

@@ -34,7 +34,7 @@ const PIECE: usize = 1 << 20;
 pub(super) struct ReadLoad<'a> {
     /// The file or device.
     pub(super) path: &'a Path,
-    /// Reads a second.
+    /// Reads a second; 0 for none.
     pub(super) rate: u64,
     /// For how long it is read before the trim.
     pub(super) before: Nanos,
@@ -91,19 +91,19 @@ impl Trimmed {
     }
 }
 
-/// Reads, unless there is nothing to read, and trims meanwhile by this command, which must end well
-/// within the time of `programs`. The disks: the one that is trimmed, and the one that is read.
+/// Reads, and trims meanwhile by this command, which must end well within the time of `programs`.
+/// The disks: the one that is trimmed, and the one that is read.
 pub(super) fn trim_beside_reads(
     programs: &BuiltProgram,
     command: &mut Command,
-    load: Option<ReadLoad<'_>>,
+    load: ReadLoad<'_>,
     [trimmed, read]: [&Disk; 2],
 ) -> Result<Trimmed> {
-    let start = |load: ReadLoad<'_>| OpenLoopReader::start(load.path, load.rate);
-    let reader = load.map(start).transpose()?;
+    let has_reads = load.rate > 0;
+    let reader = has_reads.then(|| OpenLoopReader::start(load.path, load.rate)).transpose()?;
     pause(SETTLE);
     let begun = now();
-    pause(load.map_or(Nanos::ZERO, |load| load.before));
+    pause(load.before);
     let (start, of_trimmed, of_read) = (now(), trimmed.counts()?, read.counts()?);
     eprintln!("  {}", process::show(command));
     let output = programs.call_well(command)?;
