@@ -11,8 +11,19 @@ use super::{code, command, record, stderr, trimbench};
 use tests::kept_record;
 
 /// A run of a few seconds, one drive after the other: some are then always left.
-const LONG: [&str; 7] =
-    ["run", "delete-stall", "idle-trim", "trim-integrity", "--jobs", "1", "--output"];
+const LONG: [&str; 11] = [
+    "run",
+    "delete-stall",
+    "idle-trim",
+    "trim-integrity",
+    "--target",
+    "sim:generic-nvme-tlc",
+    "--target",
+    "sim:vendor2",
+    "--jobs",
+    "1",
+    "--output",
+];
 
 /// Starts the long run into `run`.
 fn start(folder: &Path, run: &str) -> Child {
