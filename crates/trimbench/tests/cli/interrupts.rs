@@ -95,7 +95,7 @@ fn the_report_of_an_interrupted_run_shows_what_there_is() {
     let report = trimbench(folder.path(), &["report", "run"]);
     let text = super::stdout(&report);
     assert!(text.contains("interrupted"), "{text}");
-    assert!(text.contains("generic-sata-tlc"), "{text}");
+    assert!(text.contains("generic-nvme-tlc"), "{text}");
 }
 
 #[test]
