@@ -12,8 +12,8 @@ use crate::steps::{Deadline, seconds, timed};
 use crate::verify::{self, SkipSummary};
 use crate::{Repository, process, tidy};
 
-/// After this long everything that still runs is ended, and the run has failed. Three times what a run
-/// takes on a calm machine: a shared host, whose memory is busy, took 2.4 times as long.
+/// After this long everything that still runs is ended, and the run has failed. Three times what a
+/// run takes on a calm machine: a shared host, whose memory is busy, took 2.4 times as long.
 const LIMIT: Duration = Duration::from_secs(45 * 60);
 
 /// One profile for all steps: the build scripts of dependencies, of which one compiles C, run once.
