@@ -42,7 +42,7 @@ pub enum StallPlant {
     SlowDiscards,
     /// Each request takes 20 ms longer, and there are no discards.
     SlowDisk,
-    /// The filesystem is frozen for 2 s.
+    /// The filesystem is frozen for 2 s, again and again: the first may begin before the watch.
     FrozenFilesystem,
     /// No discards; the disk stands still for half a second at random times.
     NoDiscards,
@@ -159,7 +159,7 @@ impl StallPlant {
             }
             Self::SlowDisk => disk.delay(Duration::from_millis(20)),
             Self::FrozenFilesystem => {
-                if rest(1_000) {
+                while rest(1_000) {
                     let _frozen = FrozenFilesystem::begin(disk.path());
                     let _ = stopped.recv_timeout(Duration::from_secs(2));
                 }

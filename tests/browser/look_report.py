@@ -35,7 +35,8 @@ FACTS = """() => ({
 })"""
 # What a picture shows of a section at most, pixels, and how much smaller it is kept.
 HIGHEST = 1700
-PICTURE = {"width": 1440, "height": HIGHEST}
+# Sections scroll to below the bar at the top, which is lower than 60 pixels.
+PICTURE = {"width": 1440, "height": HIGHEST + 60}
 SCALE = 0.6
 # A picture as WebP of this scale, and how many colours it has.
 SMALL = """async ([text, scale]) => {
@@ -119,9 +120,9 @@ def pictures(browser, url, folder):
             for name in ids:
                 section = page.locator(f"#{name}")
                 section.evaluate("it => it.scrollIntoView({block: 'start', behavior: 'instant'})")
+                # In the window: a picture of the whole page takes seconds, each time.
                 box = section.bounding_box()
-                # The window alone: a picture of the whole page took half a minute, a section each.
-                clip = {**box, "height": min(box["height"], HIGHEST - box["y"])}
+                clip = {**box, "height": min(box["height"], HIGHEST)}
                 made[f"{name}-{scheme}.webp"] = page.screenshot(clip=clip)
     with chromium.empty(browser) as page:
         return [written(page, folder / name, picture) for name, picture in made.items()]

@@ -13,7 +13,7 @@ use crate::verify::{self, SkipSummary};
 use crate::{Repository, process, tidy};
 
 /// After this long everything that still runs is ended, and the run has failed. Three times what a
-/// run takes on a calm machine: a shared host, whose memory is busy, took 2.4 times as long.
+/// run takes on a calm machine: on a shared host it can take more than twice as long.
 const LIMIT: Duration = Duration::from_secs(45 * 60);
 
 /// One profile for all steps: the build scripts of dependencies, of which one compiles C, run once.

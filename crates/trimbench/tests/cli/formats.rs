@@ -16,7 +16,7 @@ use super::{code, record, stderr, stdout, trimbench};
 const RUNS: [(&str, &str, &[&str], &[&str]); 3] = [
     (
         "drive",
-        "sim:generic-sata-tlc,capacity=2GiB",
+        "sim:generic-sata-tlc,capacity=4GiB",
         &[
             "delete-stall",
             "trim-sweep",
@@ -30,12 +30,7 @@ const RUNS: [(&str, &str, &[&str], &[&str]); 3] = [
         ],
         &[],
     ),
-    (
-        "files",
-        "ext4:sim:vendor2",
-        &["postmark", "delete-storm", "policy"],
-        &["policies=ext4,none,paced", "cycles=4"],
-    ),
+    ("files", "ext4:sim:vendor2", &["postmark", "delete-storm", "policy"], &[]),
     ("kernels", "ext4:sim:like-rc100", &["kernels"], &["drive-writes=2"]),
 ];
 /// Values of all orders that have room in a table of 80 columns.

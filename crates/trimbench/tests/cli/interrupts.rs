@@ -17,7 +17,7 @@ const LONG: [&str; 11] = [
     "idle-trim",
     "trim-integrity",
     "--target",
-    "sim:generic-nvme-tlc",
+    "sim:generic-sata-tlc",
     "--target",
     "sim:vendor2",
     "--jobs",
@@ -95,7 +95,7 @@ fn the_report_of_an_interrupted_run_shows_what_there_is() {
     let report = trimbench(folder.path(), &["report", "run"]);
     let text = super::stdout(&report);
     assert!(text.contains("interrupted"), "{text}");
-    assert!(text.contains("generic-nvme-tlc"), "{text}");
+    assert!(text.contains("generic-sata-tlc"), "{text}");
 }
 
 #[test]
