@@ -9,6 +9,10 @@ use trimbench_results::number::quantity;
 use crate::expectation::Expectation;
 use crate::program::Run;
 
+/// The setting that compares what the standard preset does.
+pub const COMPARED: &str = "policies=ext4,btrfs-async,fstrim-weekly,none,ext4-4.13,rate-limited,\
+                            skip-by-queue,skip-by-latency,paced";
+
 /// How far above that of `none` a write amplification may be, as a share: what the criterion of a
 /// stable amplification leaves open.
 const TOLERANCE: f64 = 0.1;

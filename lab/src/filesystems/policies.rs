@@ -1,8 +1,9 @@
-//! The trim policies that are compared by default, on three drives: response time of the foreground
-//! load, bytes left untrimmed, and write amplification. A test asserts the same of one drive.
+//! The trim policies that the standard preset compares, on three drives: response time of the
+//! foreground load, bytes left untrimmed, and write amplification. A test asserts the same of one
+//! drive.
 
 use anyhow::Result;
-use tests::policies::{expectations, is_slow_to_trim};
+use tests::policies::{COMPARED, expectations, is_slow_to_trim};
 use tests::program::Run;
 
 use crate::entry::{EMULATED, Entry};
@@ -29,7 +30,7 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
         let mut is_slow = false;
         for seed in seeds {
             let place = lab.folder().join(format!("{drive}-{seed}"));
-            let mut command = lab.program()?.run_command("policy", (&target, &[]), &place);
+            let mut command = lab.program()?.run_command("policy", (&target, &[COMPARED]), &place);
             let run = Run::read(lab.call_well(command.args(["--seed", seed]))?, &place)?;
             is_slow |= is_slow_to_trim(&run)?;
             figures.extend(expectations(&run)?.into_iter().map(|it| {

@@ -20,6 +20,10 @@ const WEEKLY: &str = "fstrim-weekly";
 /// The policy that [`SMALL_DISCARDS`] is a variant of.
 const EXT4: &str = "ext4";
 
+/// What is compared where there is time for it: also an ext4 of old, and what was proposed.
+const COMPARED: &str = "ext4,btrfs-async,fstrim-weekly,none,ext4-4.13,rate-limited,skip-by-queue,\
+                        skip-by-latency,paced";
+
 /// The largest share of the room that is taken while the files are aged.
 const AGE_MAX: Ppm = percent(98);
 
@@ -29,10 +33,7 @@ settings! {
     pub struct PolicyLab(values) {
         /// policies to compare, separated by commas, or `all`: {}
         pub compared: Vec<&'static str> = "policies",
-            default_to(
-                "ext4,btrfs-async,fstrim-weekly,none,ext4-4.13,rate-limited,skip-by-queue,\
-                 skip-by-latency,paced"
-            ),
+            presets("ext4,btrfs-async,fstrim-weekly,none,paced", COMPARED, COMPARED),
             parsed(
                 "the systems ext4, btrfs-async, fstrim-weekly, talos, none, ext4-5.15, \
                  ext4-4.13, ext4-2.6.33; the proposals rate-limited, skip-by-queue, \
