@@ -1,5 +1,7 @@
 //! What must hold of a run of the method `policy`, whatever the drive.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context as _, Result};
 use trimbench_core::Caveat;
 use trimbench_engine::{Method as _, MethodDefinition as _, Preset};
@@ -9,16 +11,18 @@ use trimbench_results::number::quantity;
 use crate::expectation::Expectation;
 use crate::program::Run;
 
-/// The setting that compares what the standard preset does.
-pub const COMPARED: &str = "policies=ext4,btrfs-async,fstrim-weekly,none,ext4-4.13,rate-limited,\
-                            skip-by-queue,skip-by-latency,paced";
-
 /// How far above that of `none` a write amplification may be, as a share: what the criterion of a
 /// stable amplification leaves open.
 const TOLERANCE: f64 = 0.1;
 /// What of the freed bytes may be unaccounted for, as a share: nothing, but for the rounding of
 /// sums.
 const LOST_MOST: f64 = 1e-9;
+
+/// The setting that compares the policies of the standard preset.
+pub fn compared() -> String {
+    let standard = PolicyLab::resolve(Preset::Standard, &BTreeMap::new());
+    format!("policies={}", standard.expect("presets are valid").compared.join(","))
+}
 
 /// Whether one TRIM takes longer than the target of `paced`, which then cannot be kept.
 pub fn is_slow_to_trim(run: &Run) -> Result<bool> {

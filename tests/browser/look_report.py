@@ -120,7 +120,7 @@ def pictures(browser, url, folder):
             for name in ids:
                 section = page.locator(f"#{name}")
                 section.evaluate("it => it.scrollIntoView({block: 'start', behavior: 'instant'})")
-                # In the window: a picture of the whole page takes seconds, each time.
+                # A picture of the window: one of the whole page takes seconds.
                 box = section.bounding_box()
                 clip = {**box, "height": min(box["height"], HIGHEST)}
                 made[f"{name}-{scheme}.webp"] = page.screenshot(clip=clip)

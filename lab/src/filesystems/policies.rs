@@ -3,7 +3,7 @@
 //! drive.
 
 use anyhow::Result;
-use tests::policies::{COMPARED, expectations, is_slow_to_trim};
+use tests::policies::{compared, expectations, is_slow_to_trim};
 use tests::program::Run;
 
 use crate::entry::{EMULATED, Entry};
@@ -30,7 +30,8 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
         let mut is_slow = false;
         for seed in seeds {
             let place = lab.folder().join(format!("{drive}-{seed}"));
-            let mut command = lab.program()?.run_command("policy", (&target, &[COMPARED]), &place);
+            let mut command =
+                lab.program()?.run_command("policy", (&target, &[&compared()]), &place);
             let run = Run::read(lab.call_well(command.args(["--seed", seed]))?, &place)?;
             is_slow |= is_slow_to_trim(&run)?;
             figures.extend(expectations(&run)?.into_iter().map(|it| {

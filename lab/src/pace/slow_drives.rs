@@ -82,7 +82,7 @@ pub(super) const RIVALS: [(&str, &[&str]); 3] = [
     ("talos", &["--law", "talos", "--chunk", "64MiB", "--delay", "250ms"]),
     ("mean", &["--law", "mean", "--chunk", "64MiB"]),
 ];
-/// So often a drive with a filesystem is tried while the machine is too busy.
+/// How often a drive with a filesystem is tried while the machine is too busy.
 const ATTEMPTS: u32 = 3;
 /// The share of requests that may be late.
 const MAY_BE_LATE: f64 = 0.01;
@@ -128,12 +128,15 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
             let rivals = if filesystem.0 == "ext4" { &RIVALS[..] } else { &[] };
             let is_xfs = filesystem.0 == "xfs";
             let shape = (drive.rate, *is_one_queue, is_xfs);
-            match often(|| figures_of(&of, shape, rivals, &trial)) {
+            match tried_again(|| figures_of(&of, shape, rivals, &trial)) {
                 Ok(found) => figures.extend(found),
                 Err(error) if error.is::<NotMeasured>() => missing.push(error.to_string()),
                 Err(error) => return Err(error),
             }
         }
+    }
+    if figures.is_empty() {
+        return Err(NotMeasured(missing.join("; ")).into());
     }
     let count = (missing.len() as f64, "");
     let what = "drives with a filesystem that could not be measured";
@@ -141,8 +144,9 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Again where the machine was too busy: half an hour of other figures must not be lost to it.
-fn often<T>(measure: impl Fn() -> Result<T>) -> Result<T> {
+/// Measures, and tries again while the machine is too busy: a busy moment must not cost the figures
+/// of half an hour.
+fn tried_again<T>(measure: impl Fn() -> Result<T>) -> Result<T> {
     for _ in 1..ATTEMPTS {
         match measure() {
             Err(error) if error.is::<NotMeasured>() => {}

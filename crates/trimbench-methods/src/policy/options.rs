@@ -20,7 +20,7 @@ const WEEKLY: &str = "fstrim-weekly";
 /// The policy that [`SMALL_DISCARDS`] is a variant of.
 const EXT4: &str = "ext4";
 
-/// What is compared where there is time for it: also an ext4 of old, and what was proposed.
+/// What the longer presets compare: also an earlier ext4, and the proposals.
 const COMPARED: &str = "ext4,btrfs-async,fstrim-weekly,none,ext4-4.13,rate-limited,skip-by-queue,\
                         skip-by-latency,paced";
 

@@ -77,8 +77,8 @@ fn a_stopped_process_is_no_latency_of_the_device() {
         return;
     };
     let Some(stage) = fragmented(&folder) else { return };
-    // Reads as often as possible, so that one is under way.
-    let running = stage.begin(&["--p99", "1ms", "--output-format", "json"]);
+    // A busy machine makes few reads later than this; a stop, those that were due in it.
+    let running = stage.begin(&["--p99", "5ms", "--output-format", "json"]);
     for wait in [120, 37] {
         pause(Nanos::from_millis(wait));
         running.signal("STOP");
@@ -89,9 +89,9 @@ fn a_stopped_process_is_no_latency_of_the_device() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let document: Value = serde_json::from_str(&ended.out).unwrap();
     let filesystem = &document["filesystems"][0];
-    // Of the same requests the governor counts the late ones.
-    let longest = filesystem["probe"]["longest_wait_ns"].as_u64().unwrap();
-    assert!(longest < Nanos::from_millis(500).0, "{filesystem}");
+    let limit = Nanos::from_millis(500).0;
+    assert!(filesystem["governor"]["late_ns"].as_u64().unwrap() < limit, "{filesystem}");
+    assert!(filesystem["probe"]["longest_wait_ns"].as_u64().unwrap() < limit, "{filesystem}");
     assert!(filesystem["took_ns"].as_u64().unwrap() > Nanos::from_secs(1).0, "{filesystem}");
 }
 
