@@ -14,10 +14,10 @@ use tests::{LoopFilesystem, requires, run};
 use trimbench_claim::inspect::environment;
 use trimbench_core::{
     Bytes, Caveat, Completion, DeviceStatistics, Errno, FileCommand, FileId, ForceDiscards,
-    Instant, Medium, Nanos, Status, Storage as _, Support, Tag, Target as _,
+    Instant, Medium, MountDiscard, Nanos, Status, Storage as _, Support, Tag, Target as _,
 };
 use trimbench_linux::{
-    DRAIN_RULES, DirectoryOptions, DirectoryTarget, DiscardObstacle, FilesystemDrain, MountDiscard,
+    DRAIN_RULES, DirectoryOptions, DirectoryTarget, DiscardObstacle, FilesystemDrain,
 };
 
 /// The file that is deleted.

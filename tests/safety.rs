@@ -18,7 +18,7 @@ const BLOCK: usize = 4096;
 
 fn consent(scene: &Scene) -> Consent {
     let (destroy, signatures) = (scene.destroy.clone(), scene.signatures.clone());
-    Consent { destroy, signatures, sole_user: scene.sole_user }
+    Consent { destroy, signatures, sole_user: scene.sole_user, ..Consent::default() }
 }
 
 /// Looks, lets happen what happens meanwhile, and claims.

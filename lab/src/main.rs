@@ -13,6 +13,7 @@
     reason = "processes are timed by the wall clock; nothing here runs inside a simulation"
 )]
 
+mod ab;
 mod advice;
 mod attach;
 mod attempts;
@@ -52,7 +53,7 @@ use lab::Lab;
 use results::Measured;
 
 /// Every subject.
-const SUBJECTS: [Subject; 12] = [
+const SUBJECTS: [Subject; 13] = [
     drive_model::SUBJECT,
     filesystems::SUBJECT,
     kernels::SUBJECT,
@@ -65,6 +66,7 @@ const SUBJECTS: [Subject; 12] = [
     advice::SUBJECT,
     doctor::SUBJECT,
     pace::SUBJECT,
+    ab::SUBJECT,
 ];
 
 /// What an entry may take.
@@ -151,7 +153,7 @@ fn run(arguments: Arguments) -> Result<bool> {
 
 /// The entries of these names; all without any.
 fn chosen(wanted: &[String]) -> Result<Vec<(&'static Subject, &'static Entry)>> {
-    static ALL: [Subject; 12] = SUBJECTS;
+    static ALL: [Subject; 13] = SUBJECTS;
     let all = || ALL.iter().flat_map(|of| of.entries.iter().map(move |entry| (of, entry)));
     let mut chosen = Vec::new();
     for name in wanted {

@@ -32,7 +32,9 @@ const FORMAT: u64 = 1;
 const KEYS: [&str; 8] =
     ["format", "methods", "targets", "preset", "settings", "capacity", "seed", "limits"];
 /// Options of the command line that permit something.
-const CONSENT: [&str; 3] = ["destroy", "overwrite-signature", "sole-user"];
+const CONSENT: [&str; 4] = ["destroy", "overwrite-signature", "sole-user", SWITCH_MOUNT];
+/// The one that permits nothing to be lost.
+const SWITCH_MOUNT: &str = "switch-mount";
 
 /// Puts what a job file says into the options.
 pub fn read_job(path: &Path, options: &mut PlanOptions) -> Result<(), Failure> {
@@ -190,10 +192,11 @@ impl Job<'_> {
                 value => plain(value),
             };
             let given = given
-                .filter(|_| key != "sole-user")
+                .filter(|_| !["sole-user", SWITCH_MOUNT].contains(&key))
                 .map_or_else(String::new, |given| format!(" {}", shell_word(from_text(&given))));
+            let permits = if key == SWITCH_MOUNT { "remount" } else { "destroy" };
             let hint = format!(
-                "permission to destroy is given on the command line only: `--{key}{given}`"
+                "permission to {permits} is given on the command line only: `--{key}{given}`"
             );
             return self
                 .wrong(place, &format!("`{key}` cannot stand in a job file"))

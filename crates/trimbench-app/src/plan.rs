@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use trimbench_core::nearest::{by_likeness, did_you_mean, nearest};
-use trimbench_core::text::to_text;
+use trimbench_core::text::{shell_word, to_text};
 use trimbench_core::{Bytes, Nanos};
 use trimbench_devices::{Consent, PurgeChoice, TargetSpec};
 use trimbench_engine::quiet::WINDOW;
@@ -25,6 +25,8 @@ use limits::{limits, verdict_limits};
 pub use session::{DiscardOutlook, ResolvedSession};
 use timed_by::TimedBy;
 
+/// The option that is a command to run.
+const COMMAND: &str = "command";
 /// What is said to those who want all methods.
 pub const LEAVE_METHODS_OUT: &str =
     "leave it out: `trimbench run` without methods measures all that suit the target";
@@ -138,6 +140,7 @@ impl Plan {
         sessions: Vec<ResolvedSession>,
         options: &PlanOptions,
     ) -> Result<Self, Failure> {
+        check_commands(&sessions, &options.consent)?;
         let (verdicts, texts) = verdict_limits(&options.limits)?;
         let (limits, demands) = limits(&texts, &sessions)?;
         let (consent, assumed_rate) = (consent(options), assumed_rate(options)?);
@@ -179,6 +182,17 @@ impl Plan {
         let time = pace.map(|pace| Nanos::from_seconds(demand.time.seconds() * pace));
         Demand { time: time.unwrap_or(demand.time), ..demand }
     }
+}
+
+/// Refuses to run a command that is in a setting, a job file or a record, which may come from
+/// anybody, unless whoever starts the run gives the same.
+fn check_commands(sessions: &[ResolvedSession], consent: &Consent) -> Result<(), Failure> {
+    let asked = sessions.iter().filter_map(|session| session.planned.options.get(COMMAND));
+    let mut refused =
+        asked.filter(|line| *line != "none" && consent.command.as_ref() != Some(*line));
+    let Some(line) = refused.next() else { return Ok(()) };
+    let error = anyhow::anyhow!("a command is run only where it is given on the command line");
+    Err(Failure::usage(error).with_hint(format!("add `--command {}`", shell_word(line))))
 }
 
 /// Each method on each target that the user named.

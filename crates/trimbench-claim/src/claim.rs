@@ -53,7 +53,7 @@ use signatures::{ProbeError, Signature, probe, probe_partitions};
 const BUSY_TRIES: u32 = 10;
 const BUSY_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// What the user agreed to lose.
+/// What the user agreed to: what may be lost, or changed for a while.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consent {
     /// The paths given with `--destroy`, as they were given. Those of other targets may be among
@@ -64,6 +64,11 @@ pub struct Consent {
     /// That nothing else uses the file that an image on FUSE, overlayfs and the like is below
     /// (`--sole-user`): nobody but the user can know.
     pub sole_user: bool,
+    /// That a mounted filesystem is remounted to discard otherwise, and back (`--switch-mount`).
+    pub switch_mount: bool,
+    /// The line for a shell that may be run as the load (`--command`). Never taken from a record or
+    /// a job file, which may come from anybody.
+    pub command: Option<String>,
 }
 
 /// A target that may be destroyed, open for that and kept from others.

@@ -38,6 +38,8 @@ pub enum RegistryKind {
     Socket,
     /// A setting of the kernel that is put back; it has a journal, not an entry.
     Setting,
+    /// A mount option that is put back; it has a journal, not an entry.
+    Mount,
 }
 
 /// The name of a thing that is about to be made. It stays registered until [`Self::forget`], so
@@ -60,6 +62,7 @@ impl RegistryKind {
             Self::Memory => "memory",
             Self::Socket => "socket",
             Self::Setting => "setting",
+            Self::Mount => "mount",
         }
     }
 }

@@ -55,6 +55,9 @@ caveats! {
     NoDiscard "no-discard":
         "the filesystem sent no discards for the deleted files"
         => "mount with `-o discard`, or measure fstrim with `--set mode=trim`";
+    UnlikeWork "unlike-work":
+        "the command read and wrote more in one arm than in the other"
+        => "have it do the same work each time: the same sizes, and a clean start";
     DiscardsWait "discards-wait":
         "freed bytes still waited for a discard when the measurement of this system ended"
         => "give it more time (`--set patience=10min`); some systems discard only at rest";
@@ -198,6 +201,7 @@ impl Caveat {
         matches!(
             self,
             Self::DiscardsIncomplete
+                | Self::UnlikeWork
                 | Self::NoDiscard
                 | Self::WindowTooShort
                 | Self::LateSchedule

@@ -198,6 +198,21 @@ pub enum FileCommand {
     SyncFilesystem,
     /// Have the filesystem discard its free space (FITRIM), all of it.
     TrimFreeSpace,
+    /// Run the program that was set with [`crate::Target::set_program`] to its end.
+    RunProgram,
+}
+
+/// How a program ended, and what it printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramEnd {
+    /// Whether it says that it did what it was to do.
+    pub succeeded: bool,
+    /// What it ended with: `exit code 2`, `signal 9`.
+    pub status: String,
+    /// The end of its standard output.
+    pub output: String,
+    /// The end of its standard error.
+    pub complaint: String,
 }
 
 impl FileCommand {
@@ -217,7 +232,8 @@ impl FileCommand {
             Self::MakeDirectory { .. }
             | Self::RemoveDirectory { .. }
             | Self::SyncFilesystem
-            | Self::TrimFreeSpace => None,
+            | Self::TrimFreeSpace
+            | Self::RunProgram => None,
         }
     }
 
@@ -288,7 +304,8 @@ impl Operation for FileCommand {
             | Self::Truncate { .. }
             | Self::Unlink { .. }
             | Self::MakeDirectory { .. }
-            | Self::RemoveDirectory { .. } => OperationKind::Metadata,
+            | Self::RemoveDirectory { .. }
+            | Self::RunProgram => OperationKind::Metadata,
         }
     }
 }
@@ -373,6 +390,12 @@ pub enum Rejected {
     /// must do without.
     #[error("the requests of the devices below cannot be seen: {reason}")]
     Unseen {
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The filesystem discards as before.
+    #[error("its filesystem cannot be made to discard otherwise: {reason}")]
+    NotSwitched {
         /// Why, and what to do.
         reason: String,
     },

@@ -3,15 +3,40 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::command::{Completion, FileId, OperationKind, Rejected, Tag};
+use crate::command::{Completion, FileId, OperationKind, ProgramEnd, Rejected, Tag};
 use crate::layers::BlockRequest;
 use crate::units::{BlockSize, Bytes, Instant, LbaRange, Nanos};
 
 /// Ranges of one discard, at most. Source: \[NVME\].
 pub const DISCARD_RANGES_MAX: usize = 256;
 
+const NO_SWITCH: Rejected =
+    Rejected::Unsupported { operation: "a change of how its filesystem discards" };
+const NO_PROGRAM: Rejected = Rejected::Unsupported { operation: "running a program" };
 const NO_REQUESTS: Rejected = Rejected::Unsupported { operation: "a look at its requests" };
 const ONE_RANGE: Rejected = Rejected::Unsupported { operation: "a discard of several ranges" };
+
+/// What a mounted filesystem does about the space that deletions free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MountDiscard {
+    /// Nothing: only FITRIM discards it.
+    Off,
+    /// It discards the space when the transaction that freed it commits; f2fs some time later.
+    AtCommit,
+    /// btrfs `discard=async`: a worker discards free space of block groups some time later.
+    Deferred,
+}
+
+impl MountDiscard {
+    /// The mount option that asks for it. On btrfs `discard` alone is `discard=sync`.
+    pub const fn option(self) -> &'static str {
+        match self {
+            Self::Off => "nodiscard",
+            Self::AtCommit => "discard",
+            Self::Deferred => "discard=async",
+        }
+    }
+}
 
 /// Something that takes commands, and what can be seen of it from outside: what the two contracts,
 /// [`Model`] and [`Target`], have in common.
@@ -33,6 +58,22 @@ pub trait Storage {
     /// What became of freed space, drive by drive; empty where nobody counts it.
     fn drive_discards(&self) -> Vec<DriveDiscards> {
         Vec::new()
+    }
+
+    /// The ways to discard that its filesystem can be switched between while it is mounted; none
+    /// where that cannot be done, or the user has not agreed to it.
+    fn discard_ways(&self) -> Vec<MountDiscard> {
+        Vec::new()
+    }
+
+    /// Has the filesystem discard in this way from now on, as a remount does: one of
+    /// [`Self::discard_ways`]. Its capabilities change with it. No command may be outstanding.
+    ///
+    /// # Errors
+    /// [`Rejected::Unsupported`] where there is no filesystem, [`Rejected::NotSwitched`] where it
+    /// stays as it was.
+    fn switch_discard(&mut self, _way: MountDiscard) -> Result<(), Rejected> {
+        Err(NO_SWITCH)
     }
 
     /// In how many extents the file lies; `None` where that cannot be told. Each extent is at least
@@ -114,6 +155,19 @@ pub trait Target: Storage {
     /// Gives the bytes that [`crate::Payload::Source`] stands for from now on: as many as the
     /// largest operation writes. Models keep no contents and need none.
     fn set_source(&mut self, _source: &[u8]) {}
+
+    /// What [`crate::FileCommand::RunProgram`] runs from now on: a line for a shell.
+    ///
+    /// # Errors
+    /// [`Rejected::Unsupported`] where there is nothing that runs programs, as in a model.
+    fn set_program(&mut self, _line: &str) -> Result<(), Rejected> {
+        Err(NO_PROGRAM)
+    }
+
+    /// How the program ended that was run last; once.
+    fn take_program_end(&mut self) -> Option<ProgramEnd> {
+        None
+    }
 
     /// How much of what would have told of requests was lost since they are watched, at least: the
     /// places of stalls are then known in part only. Models lose nothing.

@@ -34,12 +34,12 @@ pub mod virtual_time;
 pub use caveat::Caveat;
 pub use command::{
     BlockCommand, Completion, Content, Data, DirectoryId, FileCommand, FileId, Operation,
-    OperationKind, Payload, Rejected, Status, Stream, Tag,
+    OperationKind, Payload, ProgramEnd, Rejected, Status, Stream, Tag,
 };
 pub use contract::{
     Capabilities, Clock, DISCARD_RANGES_MAX, DeviceStatistics, DiscardCounts, DrainRule,
-    DriveDiscards, ForceDiscards, Interrupt, Medium, Model, Next, OwnPauses, Storage, Support,
-    Target, Workload,
+    DriveDiscards, ForceDiscards, Interrupt, Medium, Model, MountDiscard, Next, OwnPauses, Storage,
+    Support, Target, Workload,
 };
 pub use drive::{Device, Drive, DriveError, Drives, PurgeMeans, TrimPromise, Wear};
 pub use errno::{Errno, reason};

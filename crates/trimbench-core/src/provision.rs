@@ -1,7 +1,7 @@
 //! Newly made filesystems: how a method gets them, on modelled and real devices alike.
 
 use crate::command::FileCommand;
-use crate::contract::{Capabilities, DriveDiscards, Target};
+use crate::contract::{Capabilities, DriveDiscards, MountDiscard, Target};
 use crate::drive::Wear;
 use crate::units::{Bytes, Nanos};
 
@@ -105,6 +105,27 @@ pub trait Provisioner {
     /// If none is.
     fn files(&mut self) -> &mut Files<'_>;
 
+    /// The ways to discard that the mounted filesystem can be switched between.
+    ///
+    /// # Panics
+    /// If none is mounted.
+    fn discard_ways(&mut self) -> Vec<MountDiscard> {
+        self.files().discard_ways()
+    }
+
+    /// Has the mounted filesystem discard in this way from now on, by a remount, or by an unmount
+    /// and a mount where it takes that; its files stay. No command may be outstanding.
+    ///
+    /// # Panics
+    /// If none is mounted.
+    fn remount(&mut self, way: MountDiscard) -> Result<(), ProvisionError> {
+        self.files().switch_discard(way).map_err(|rejected| ProvisionError {
+            operation: "remount",
+            reason: rejected.to_string(),
+            advice: None,
+        })
+    }
+
     /// Unmounts; how long that took. No command may be outstanding.
     fn unmount(&mut self) -> Result<Nanos, ProvisionError>;
 
@@ -122,7 +143,7 @@ pub trait Provisioner {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {operation} the filesystem: {reason}")]
 pub struct ProvisionError {
-    /// `make`, `mount` or `unmount`.
+    /// `make`, `mount`, `remount` or `unmount`.
     pub operation: &'static str,
     /// Why.
     pub reason: String,

@@ -1,7 +1,9 @@
 //! Virtual time: makes a target of any model.
 
 use crate::command::{Completion, Content, FileId, Rejected, Tag};
-use crate::contract::{Capabilities, DeviceStatistics, DriveDiscards, Model, Storage, Target};
+use crate::contract::{
+    Capabilities, DeviceStatistics, DriveDiscards, Model, MountDiscard, Storage, Target,
+};
 use crate::drive::{Drive, DriveError, PurgeMeans, TrimPromise, Wear};
 use crate::layers::BlockRequest;
 use crate::units::{Bytes, Instant, LbaRange, Nanos};
@@ -65,6 +67,14 @@ impl<M: Model> Storage for Virtual<M> {
 
     fn watch_requests(&mut self, watch: bool) -> Result<(), Rejected> {
         self.model.watch_requests(watch)
+    }
+
+    fn discard_ways(&self) -> Vec<MountDiscard> {
+        self.model.discard_ways()
+    }
+
+    fn switch_discard(&mut self, way: MountDiscard) -> Result<(), Rejected> {
+        self.model.switch_discard(way)
     }
 
     fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {

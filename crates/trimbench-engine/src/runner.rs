@@ -388,6 +388,32 @@ impl<C: Operation> Runner<C> {
         Ok(())
     }
 
+    /// Runs streams that issue nothing more until what is outstanding has ended.
+    pub fn finish<T, S, O>(
+        &mut self,
+        target: &mut T,
+        streams: &mut S,
+        observer: &mut O,
+    ) -> Result<(), RunError>
+    where
+        T: Target<Command = C> + ?Sized,
+        S: Streams<Command = C>,
+        O: Observer<C>,
+    {
+        let limit = target.now() + HUNG_AFTER;
+        loop {
+            // In steps, so that a request to stop is heard while the device says nothing.
+            let until = target.now() + LOOK_EVERY;
+            if self.run_until(target, streams, observer, until)? {
+                return Ok(());
+            }
+            if until >= limit {
+                let outstanding = self.outstanding();
+                return Err(RunError::Hung { outstanding, limit: HUNG_AFTER });
+            }
+        }
+    }
+
     /// Runs to the end, for preparations. After the first command that fails nothing more is
     /// issued, what is outstanding ends, and the failure is the answer.
     pub fn prepare<T, S>(&mut self, target: &mut T, streams: &mut S) -> Result<(), RunError>

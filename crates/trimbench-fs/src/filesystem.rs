@@ -10,9 +10,10 @@
 use trimbench_block::QueueEvent;
 use trimbench_core::{
     BlockCommand, BlockRequest, Bytes, Capabilities, Clock, Completion, DeviceStatistics,
-    DirectoryId, Errno, FileCommand, FileId, Instant, LbaRange, Medium, Model, Rejected, Status,
-    Storage, Support, Tag,
+    DirectoryId, Errno, FileCommand, FileId, Instant, LbaRange, Medium, Model, MountDiscard,
+    Rejected, Status, Storage, Support, Tag,
 };
+use trimbench_policy::Issuer;
 
 use crate::allocator::Allocator;
 use crate::cache::PageCache;
@@ -70,6 +71,8 @@ pub struct FsCounters {
 #[derive(Debug)]
 pub struct FileSystem<M> {
     config: FsConfig,
+    /// Who discards when it is mounted with `discard`.
+    online: Issuer,
     capabilities: Capabilities,
     mounted: bool,
     lower: Lower<M>,
@@ -124,6 +127,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
         }
         Ok(Self {
             capabilities: capabilities(&config, lower.capabilities(), bytes(room)),
+            online: config.discard.unwrap_or(config.kind.issuer()),
             mounted: true,
             lower,
             allocator,
@@ -283,6 +287,7 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             FileCommand::Fsync { file } => self.fsync(slot, file, now),
             FileCommand::SyncFilesystem => self.sync(slot, now),
             FileCommand::TrimFreeSpace => self.trim_step(slot, now),
+            FileCommand::RunProgram => Err(Stop::Failed(Errno::EOPNOTSUPP)),
             FileCommand::MakeDirectory { directory } => self.make_directory(slot, directory, now),
             FileCommand::RemoveDirectory { directory } => {
                 self.remove_directory(slot, directory, now)
@@ -411,6 +416,14 @@ impl<M: Model<Command = BlockCommand>> Storage for FileSystem<M> {
         Ok(())
     }
 
+    fn discard_ways(&self) -> Vec<MountDiscard> {
+        self.ways_to_discard().to_vec()
+    }
+
+    fn switch_discard(&mut self, way: MountDiscard) -> Result<(), Rejected> {
+        self.remount(way)
+    }
+
     fn take_requests(&mut self, out: &mut Vec<BlockRequest>) {
         self.lower.take_requests(out);
     }
@@ -479,6 +492,9 @@ fn validate(command: FileCommand) -> Result<(), Rejected> {
     /// The largest file: 2^32 blocks.
     const SIZE_MAX: u64 = FS_BLOCK.0 << 32;
     let (offset, length) = match command {
+        FileCommand::RunProgram => {
+            return Err(Rejected::Unsupported { operation: "running a program" });
+        }
         FileCommand::Read { offset, length, .. }
         | FileCommand::Write { offset, length, .. }
         | FileCommand::PunchHole { offset, length, .. } => (offset.0, length.0),

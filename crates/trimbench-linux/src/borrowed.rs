@@ -26,7 +26,8 @@ use trimbench_claim::registry::{JournalError, RegistryJournal, RegistryKind, fol
 use trimbench_claim::sysfs::BlockDevice;
 use trimbench_core::{Bytes, Errno};
 
-use self::entry::{DiskIdentity, Entry, boot_id};
+pub(crate) use self::entry::boot_id;
+use self::entry::{DiskIdentity, Entry};
 pub use self::outcome::{BorrowError, Restored};
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod error;
 mod files;
 mod metadata;
 mod name;
+mod program;
 mod ring;
 mod stream;
 mod workspace;
@@ -40,14 +41,17 @@ use trimbench_claim::mounts::{Mount, mount_of};
 use trimbench_claim::room::{PromisedRoom, RoomPromise, free_and_reserve};
 use trimbench_claim::sysfs::{BlockDevice, devices_of, masked_device};
 use trimbench_claim::{errno_of, random};
+use trimbench_core::text::shell_word;
 use trimbench_core::{
     BlockRequest, Bytes, Capabilities, Caveat, Clock, Completion, DeviceStatistics, Errno,
-    FileCommand, FileId, Instant, Medium, Nanos, Rejected, Status, Storage, Tag, Target,
+    FileCommand, FileId, Instant, Medium, MountDiscard, Nanos, ProgramEnd, Rejected, Status,
+    Storage, Tag, Target,
 };
 
 use crate::clock::{MonotonicClock, exact_timers};
 use crate::drain::drain_rule;
 use crate::ioctl;
+use crate::mount_option::{BorrowedMountOption, MountRestored, switchable_ways};
 use crate::size_classes::Direction;
 use crate::statistics::DeviceCounters;
 use crate::tracepoints::{Tracer, TracingError};
@@ -61,9 +65,10 @@ use error::Problem;
 use files::{Files, Place};
 use metadata::{Finished, Job, Workplace};
 use name::Name;
+use program::{ProgramSlot, ProgramStop};
 use ring::Ring;
 use stream::Streams;
-use workspace::PROBE;
+use workspace::{LeftWorkspace, PROBE};
 pub(crate) use workspace::{Workspace, clean_leftovers};
 
 #[cfg(test)]
@@ -80,13 +85,17 @@ const BUFFER_LIMIT: Bytes = Bytes::mib(256);
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3_600);
 
 /// What a user of [`DirectoryTarget`] can choose.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DirectoryOptions {
     /// Seed of the random file content.
     pub seed: u64,
     /// What the files will take at the most. Runs side by side in the same filesystem leave it free
     /// for each other, beside the reserve.
     pub room: Bytes,
+    /// Whether the user agrees that the filesystem is remounted to discard otherwise, for a while.
+    pub may_remount: bool,
+    /// The line for a shell that the user permits to run.
+    pub program: Option<String>,
 }
 
 /// A directory on a mounted filesystem.
@@ -96,10 +105,16 @@ pub struct DirectoryOptions {
 /// what is under way: the kernel still uses our memory.
 pub struct DirectoryTarget {
     // The order is that of dropping: first what uses the files, last what removes them.
+    /// The workers wait for the program's end.
+    program: ProgramStop,
     data: DataPath,
     workers: Workers<Job, Finished>,
     files: Files,
     workplace: Arc<Workplace>,
+    /// The way to discard, once it was switched; put back before the files are removed.
+    option: Option<Box<BorrowedMountOption>>,
+    may_remount: bool,
+    permitted: Option<String>,
     workspace: Workspace,
     /// Given back when the files are gone.
     _promise: RoomPromise,
@@ -121,6 +136,14 @@ pub struct DirectoryTarget {
     finished: Vec<Finished>,
 }
 
+/// What [`DirectoryTarget::suspend`] leaves.
+#[derive(Debug)]
+pub(crate) struct SuspendedDirectory {
+    files: Files,
+    workspace: LeftWorkspace,
+    clock: MonotonicClock,
+}
+
 impl std::fmt::Debug for DirectoryTarget {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -140,51 +163,67 @@ impl DirectoryTarget {
     pub fn open(parent: &Path, options: DirectoryOptions) -> Result<Self, DirectoryError> {
         let mount = examine(parent)?;
         let cleaned = clean(parent, &mount)?;
+        let make = || Workspace::create(parent).map_err(|errno| not_writable(parent, errno));
+        Self::in_workspace((parent, &mount), options, (MonotonicClock::start(), cleaned), make)
+    }
+
+    /// A target in the workspace that `make` gives.
+    fn in_workspace(
+        (parent, mount): (&Path, &Mount),
+        options: DirectoryOptions,
+        (clock, cleaned): (MonotonicClock, Vec<PathBuf>),
+        make: impl FnOnce() -> Result<Workspace, Problem>,
+    ) -> Result<Self, DirectoryError> {
         let promise = RoomPromise::new(mount.device, options.room)
             .map_err(kernel("announce the room that is needed"))?;
         let promised = promise.of_others().map_err(kernel("see the room that other runs need"))?;
         let medium = room(parent, promised.respected)?;
-        if let Some(folder) = masked_device(&mount) {
+        if let Some(folder) = masked_device(mount) {
             return Err(Problem::Masked { folder }.into());
         }
-        let statistics = DeviceCounters::open(&mount)
+        let statistics = DeviceCounters::open(mount)
             .ok_or_else(|| Problem::NoDiscardCounters { path: parent.to_owned() })?;
-        let workspace = Workspace::create(parent).map_err(|errno| not_writable(parent, errno))?;
+        let workspace = make()?;
         let directory = workspace.directory().map_err(kernel("open the working directory"))?;
         let io_block = io_block(&directory)?;
-        let (access, mut caveats) = access_of(&workspace, &mount)?;
-        if !is_physical_ssd(&mount) {
+        let (access, mut caveats) = access_of(&workspace, mount)?;
+        if !is_physical_ssd(mount) {
             caveats.push(Caveat::NotAPhysicalSsd);
         }
         let stamp = random().map_err(kernel("read `/dev/urandom`"))?;
+        let program = Arc::new(ProgramSlot::new(parent.to_owned()));
         let workplace = Arc::new(Workplace {
+            program: Arc::clone(&program),
             directory,
             direct: access.direct,
             is_xfs: mount.filesystem == "xfs",
             inactivating: AtomicBool::new(false),
             streams: Streams::new(io_block, options.seed, stamp),
         });
-        let clock = MonotonicClock::start();
         let ring = Ring::new().map_err(kernel("set up io_uring"))?;
         let workers = metadata::start(Arc::clone(&workplace), ring.event(), clock)
             .map_err(kernel("start threads"))?;
         let pool = Pool::new(BUFFER_LIMIT, options.seed, stamp);
-        let discard_path = DirectoryDiscardPath::of(&mount);
+        let discard_path = DirectoryDiscardPath::of(mount);
         Ok(Self {
+            program: ProgramStop(program),
             data: DataPath::new(ring, pool, access),
             workers,
             files: Files::default(),
             workplace,
+            option: None,
+            may_remount: options.may_remount,
+            permitted: options.program,
             workspace,
             _promise: promise,
             promised,
             clock,
-            capabilities: capabilities(&mount, medium, discard_path),
+            capabilities: capabilities(mount, medium, discard_path),
             discard_path,
             caveats,
             cleaned,
             statistics,
-            devices: devices_of(&mount),
+            devices: devices_of(mount),
             tracer: None,
             due: VecDeque::new(),
             failed: Vec::new(),
@@ -194,12 +233,49 @@ impl DirectoryTarget {
         })
     }
 
-    /// Waits for what is under way and removes everything that was made.
+    /// Waits for what is under way, puts the mount back as it was, and removes everything that was
+    /// made.
     pub fn close(self) -> Result<(), DirectoryError> {
-        let Self { data, workers, files, workplace, mut workspace, _promise, .. } = self;
+        let Self { program, data, workers, files, workplace, .. } = self;
+        let (option, mut workspace) = (self.option, self.workspace);
+        drop(program);
         drop((data, workers, files, workplace));
+        let restored = option.map(|option| option.restore());
         let path = workspace.path().to_owned();
-        Ok(workspace.remove().map_err(|errno| Problem::Removal { path, errno })?)
+        workspace.remove().map_err(|errno| Problem::Removal { path, errno })?;
+        match restored.filter(MountRestored::needs_attention) {
+            Some(restored) => Err(Problem::NotRestored { restored }.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets go of the filesystem, so that it can be unmounted; the files stay for
+    /// [`Self::resume`]. No command may be outstanding.
+    pub(crate) fn suspend(self) -> SuspendedDirectory {
+        let Self { data, workers, mut files, workplace, workspace, clock, .. } = self;
+        files.close_all();
+        drop((data, workers, workplace));
+        SuspendedDirectory { files, workspace: workspace.leave(), clock }
+    }
+
+    /// Goes on with what [`Self::suspend`] left, in the same directory of the filesystem as it is
+    /// mounted now. The counters of requests begin anew.
+    pub(crate) fn resume(
+        parent: &Path,
+        options: DirectoryOptions,
+        suspended: SuspendedDirectory,
+    ) -> Result<Self, DirectoryError> {
+        let SuspendedDirectory { files, workspace, clock } = suspended;
+        let mount = examine(parent)?;
+        let make =
+            || Workspace::enter(parent, workspace).map_err(|errno| not_writable(parent, errno));
+        let resumed = Self::in_workspace((parent, &mount), options, (clock, Vec::new()), make)?;
+        Ok(Self { files, ..resumed })
+    }
+
+    /// The mount of the filesystem as it is now.
+    fn mount_now(&self) -> Result<Mount, Rejected> {
+        mount_of(self.workspace.path()).map_err(|error| not_switched(&error))
     }
 
     /// The directory of its own.
@@ -366,6 +442,33 @@ impl Storage for DirectoryTarget {
         }
     }
 
+    fn discard_ways(&self) -> Vec<MountDiscard> {
+        let filesystem = self.mount_now().map(|mount| mount.filesystem);
+        let ways = filesystem.ok().and_then(|filesystem| switchable_ways(&filesystem).ok());
+        ways.filter(|_| self.may_remount).map_or_else(Vec::new, <[_]>::to_vec)
+    }
+
+    fn switch_discard(&mut self, way: MountDiscard) -> Result<(), Rejected> {
+        let filesystem = self.mount_now()?.filesystem;
+        let refused = |reason: String| Rejected::NotSwitched { reason };
+        switchable_ways(&filesystem).map_err(|why| refused(why.to_owned()))?;
+        if !self.may_remount {
+            let reason = "it would be remounted with and without `discard` in turns, and put back: \
+                          agree to that with `--switch-mount`";
+            return Err(refused(reason.to_owned()));
+        }
+        if self.option.is_none() {
+            let taken = BorrowedMountOption::take(self.workspace.path());
+            self.option = Some(Box::new(taken.map_err(|error| not_switched(&error))?));
+        }
+        let option = self.option.as_mut().expect("it was taken");
+        option.set(way).map_err(|error| not_switched(&error))?;
+        let mount = self.mount_now()?;
+        self.discard_path = DirectoryDiscardPath::of(&mount);
+        self.capabilities = capabilities(&mount, self.capabilities.medium, self.discard_path);
+        Ok(())
+    }
+
     fn extent_count(&self, file: FileId) -> Option<u64> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let name = Name::of(file, self.files.place(file));
@@ -433,9 +536,26 @@ impl Target for DirectoryTarget {
         self.tracer.as_ref().map_or(0, Tracer::lost)
     }
 
+    fn set_program(&mut self, line: &str) -> Result<(), Rejected> {
+        if self.permitted.as_deref() != Some(line) {
+            let reason = format!("to run a command, give it: `--command {}`", shell_word(line));
+            return Err(Rejected::Refused { reason });
+        }
+        self.program.0.set(line);
+        Ok(())
+    }
+
+    fn take_program_end(&mut self) -> Option<ProgramEnd> {
+        self.program.0.take_end()
+    }
+
     fn set_source(&mut self, source: &[u8]) {
         self.workplace.streams.set_source(source);
     }
+}
+
+fn not_switched(error: &dyn std::error::Error) -> Rejected {
+    Rejected::NotSwitched { reason: error.to_string() }
 }
 
 /// The number in the name that a command may make.
@@ -457,6 +577,8 @@ fn may_block_caller(command: FileCommand, slack: Nanos, deadline: Instant) -> bo
         | FileCommand::Store { .. }
         | FileCommand::Append { .. }
         | FileCommand::Load { .. } => deadline == Instant::NEVER,
+        // A wish to stop is to be heard meanwhile.
+        FileCommand::RunProgram => false,
         _ => slack >= INLINE_SLACK,
     }
 }

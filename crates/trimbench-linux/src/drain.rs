@@ -7,33 +7,39 @@
 use std::path::Path;
 
 use trimbench_claim::mounts::{Mount, mount_of};
-use trimbench_core::{DrainRule, ForceDiscards, Nanos};
+use trimbench_claim::sysfs::BlockDevice;
+use trimbench_core::{DrainRule, ForceDiscards, MountDiscard, Nanos};
 
 #[cfg(test)]
 mod tests;
 
-/// How a filesystem is mounted with regard to discards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MountDiscard {
-    /// Freed space is not discarded; only FITRIM does.
-    Off,
-    /// Freed space is discarded when the transaction that freed it commits.
-    AtCommit,
-    /// btrfs `discard=async`: a worker discards free space of block groups some time later.
-    Deferred,
+/// What this mount does about freed space. ext4 leaves an option out of the mount table that is in
+/// its superblock (`tune2fs -o discard`), so its own table is asked before.
+pub fn mount_discard(mount: &Mount) -> MountDiscard {
+    let own = ext4_options(mount);
+    let has = |option: &str| match &own {
+        Some(own) => own.iter().any(|candidate| candidate == option),
+        None => mount.has_option(option),
+    };
+    if has("discard=async") {
+        MountDiscard::Deferred
+    } else if has("discard") || has("discard=sync") {
+        MountDiscard::AtCommit
+    } else {
+        MountDiscard::Off
+    }
 }
 
-impl MountDiscard {
-    /// What the options of this mount ask for.
-    pub fn of(mount: &Mount) -> Self {
-        if mount.has_option("discard=async") {
-            Self::Deferred
-        } else if mount.has_option("discard") || mount.has_option("discard=sync") {
-            Self::AtCommit
-        } else {
-            Self::Off
-        }
+/// All options of an ext4 that is mounted, those of its superblock too, from `/proc/fs/ext4`;
+/// `None` of other filesystems, or where the kernel does not show it.
+pub(crate) fn ext4_options(mount: &Mount) -> Option<Vec<String>> {
+    if !matches!(mount.filesystem.as_str(), "ext4" | "ext3" | "ext2") {
+        return None;
     }
+    let (major, minor) = mount.device;
+    let disk = BlockDevice::from_numbers(major, minor)?;
+    let table = std::fs::read_to_string(format!("/proc/fs/ext4/{}/options", disk.name)).ok()?;
+    Some(table.lines().map(str::to_owned).collect())
 }
 
 /// A row of [`DRAIN_RULES`]: the rule of one filesystem, and where it comes from.
@@ -161,7 +167,7 @@ impl FilesystemDrain {
 /// send no discards, or the mount is not known.
 pub fn drain_of(path: &Path) -> Option<(DrainRule, String)> {
     let mount = mount_of(path).ok()?;
-    let way = MountDiscard::of(&mount);
+    let way = mount_discard(&mount);
     let rule = drain_rule(&mount.filesystem, way);
     let option = match way {
         MountDiscard::Off => return None,

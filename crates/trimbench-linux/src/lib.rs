@@ -7,7 +7,8 @@
 //! filesystems; [`passthrough`] sends drive commands past the block layer; [`PauseWatch`] notices
 //! when this process does not run, and [`LoadWatch`] what others do with the storage below a
 //! target; [`wall_time_unix`] dates records; [`BorrowedSetting`] changes the largest discard of a
-//! disk and puts it back.
+//! disk and puts it back, and [`BorrowedMountOption`] does so with the way in which a mounted
+//! filesystem discards.
 //!
 //! What may be written is decided in `trimbench-claim`: nothing here opens a block device or an
 //! image of the user's for writing.
@@ -21,10 +22,12 @@ mod borrowed;
 mod clock;
 mod directory;
 mod drain;
+mod file_sizes;
 mod ioctl;
 mod load_watch;
 mod memory;
 mod mkfs;
+mod mount_option;
 pub mod passthrough;
 mod pauses;
 mod ring;
@@ -39,7 +42,8 @@ pub use clock::{exact_timers, monotonic_time, pause, wall_time_unix};
 pub use directory::{
     DirectoryDiscardPath, DirectoryError, DirectoryOptions, DirectoryTarget, DiscardObstacle,
 };
-pub use drain::{DRAIN_RULES, FilesystemDrain, MountDiscard, drain_of, drain_rule};
+pub use drain::{DRAIN_RULES, FilesystemDrain, drain_of, drain_rule, mount_discard};
+pub use file_sizes::{FileSizes, LookLimits};
 pub use ioctl::{
     BtrfsChunk, FileExtent, FreeRange, XfsGeometry, btrfs_chunks, btrfs_free_space,
     btrfs_unallocated, file_extents, free_space_map, ignore_file_size_signal, run_first,
@@ -49,6 +53,9 @@ pub use load_watch::LoadWatch;
 pub use memory::{AlignedBuffer, available_memory, stack_limit};
 pub use mkfs::{
     CacheControl, FilesystemKind, MakeError, MakeOptions, MemoryLimit, MkfsProvisioner,
+};
+pub use mount_option::{
+    BorrowedMountOption, MountOptionError, MountRestored, restore_abandoned_mounts, switchable_ways,
 };
 pub use pauses::PauseWatch;
 pub use statistics::DeviceCounters;

@@ -18,11 +18,11 @@ use trimbench_claim::{ClaimError, Consent, Guard, Inspection, LoopIo, attach_loo
 use trimbench_core::reason;
 use trimbench_core::{
     Bytes, Capabilities, Clock, DiscardMode, DrainRule, Errno, Files, FilesystemSpec, Interrupt,
-    Medium, Nanos, ProvisionError, Provisioner, Support,
+    Medium, MountDiscard, Nanos, ProvisionError, Provisioner, Support,
 };
 
 use crate::clock::MonotonicClock;
-use crate::directory::{DirectoryOptions, DirectoryTarget};
+use crate::directory::{DirectoryOptions, DirectoryTarget, SuspendedDirectory};
 
 mod device;
 mod memory_limit;
@@ -100,6 +100,8 @@ pub struct MkfsProvisioner {
     place: MountPoint,
     /// What is formatted and mounted: the device that was claimed, or a loop device of ours.
     device: HeldDevice,
+    /// Of the filesystem that was made last.
+    uuid: Option<Uuid>,
     keeper: Keeper,
     /// Given back last, when nothing of ours is cached any more.
     _limit: Option<MemoryLimit>,
@@ -188,8 +190,9 @@ impl MkfsProvisioner {
         let device = device.map_err(|errno| {
             failed("make", format!("no device is to be had: {errno}"), root_advice(errno))
         })?;
-        let (mounted, capabilities) = (None, expected(capacity));
-        Ok(Self { mounted, place, device, keeper, _limit: limit, options, capabilities })
+        let capabilities = expected(capacity);
+        let (mounted, uuid) = (None, None);
+        Ok(Self { mounted, place, device, uuid, keeper, _limit: limit, options, capabilities })
     }
 
     /// Leftovers of killed runs that were unmounted and removed.
@@ -213,22 +216,25 @@ impl MkfsProvisioner {
 
     fn mount(
         &mut self,
-        wish: &FilesystemSpec,
-        uuid: Uuid,
+        way: MountDiscard,
+        suspended: Option<SuspendedDirectory>,
     ) -> Result<DirectoryTarget, ProvisionError> {
+        let uuid = self.uuid.expect("one was made");
         let node = self.device.node();
         let noted = self.place.expect(node);
         noted.map_err(|errno| failed("mount", format!("`{}`: {errno}", node.display()), None))?;
         let (kind, path) = (self.options.kind, self.place.path());
-        let online = wish.discard == DiscardMode::Online;
-        let own = if online { "discard" } else { "nodiscard" };
-        let mut all = vec![own.to_owned()];
+        let online = way != MountDiscard::Off;
+        let mut all = vec![way.option().to_owned()];
         all.extend(self.options.mount_options.iter().cloned());
         self.device.check_carries(kind, uuid)?;
         mount(kind, &all, self.device.node(), path)?;
         let options = DirectoryOptions { seed: self.options.seed, ..DirectoryOptions::default() };
         let open = || {
-            let opened = DirectoryTarget::open(path, options);
+            let opened = match suspended {
+                Some(suspended) => DirectoryTarget::resume(path, options, suspended),
+                None => DirectoryTarget::open(path, options),
+            };
             opened.map_err(|error| failed("mount", error.to_string(), None))
         };
         let same = self.device.check_mounted(kind, path);
@@ -236,7 +242,7 @@ impl MkfsProvisioner {
             same.and_then(|()| self.device.check_carries(kind, uuid)).and_then(|()| open());
         let checked = checked.and_then(|files| match files.discard_path().obstacle() {
             Some(obstacle) if online => {
-                let reason = format!("it was mounted with `-o discard`, and {obstacle}");
+                let reason = format!("it was mounted with `-o {}`, and {obstacle}", way.option());
                 let advice = "use a device that takes discards; for an image, a filesystem below \
                               it that punches holes (ext4, XFS, btrfs, tmpfs)";
                 Err(failed("mount", reason, Some(advice.to_owned())))
@@ -266,15 +272,20 @@ impl MkfsProvisioner {
         let closed = files.close();
         let clock = MonotonicClock::start();
         let begin = clock.now();
-        let unmounted = self.place.unmount();
+        let unmounted = self.put_down();
         let span = clock.now() - begin;
-        unmounted.map_err(|errno| {
+        unmounted?;
+        closed.map_err(|error| failed("unmount", error.to_string(), None))?;
+        Ok(span)
+    }
+
+    /// Unmounts what nothing of ours uses any more.
+    fn put_down(&self) -> Result<(), ProvisionError> {
+        self.place.unmount().map_err(|errno| {
             let advice = "something else uses it; end that, then `umount` it".to_owned();
             let reason = format!("`{}`: {errno}", self.place.path().display());
             failed("unmount", reason, Some(advice))
-        })?;
-        closed.map_err(|error| failed("unmount", error.to_string(), None))?;
-        Ok(span)
+        })
     }
 }
 
@@ -315,9 +326,30 @@ impl Provisioner for MkfsProvisioner {
             drop_caches()?;
         }
         let kind = self.options.kind;
-        let uuid = mkfs(kind, wish.mkfs_discard, self.device.file())?;
+        self.uuid = Some(mkfs(kind, wish.mkfs_discard, self.device.file())?);
         settle(wish.settle, &self.options.interrupt);
-        self.mounted = Some(self.mount(wish, uuid)?);
+        let online = wish.discard == DiscardMode::Online;
+        let way = if online { MountDiscard::AtCommit } else { MountDiscard::Off };
+        self.mounted = Some(self.mount(way, None)?);
+        Ok(())
+    }
+
+    fn discard_ways(&mut self) -> Vec<MountDiscard> {
+        use MountDiscard::{AtCommit, Deferred, Off};
+        match self.options.kind {
+            FilesystemKind::Ext4 | FilesystemKind::Xfs | FilesystemKind::F2fs => {
+                vec![Off, AtCommit]
+            }
+            FilesystemKind::Btrfs => vec![Off, AtCommit, Deferred],
+        }
+    }
+
+    /// Unmounts and mounts again, which every filesystem takes.
+    fn remount(&mut self, way: MountDiscard) -> Result<(), ProvisionError> {
+        let files = self.mounted.take().expect("a filesystem was made and is mounted");
+        let suspended = files.suspend();
+        self.put_down()?;
+        self.mounted = Some(self.mount(way, Some(suspended))?);
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 //! charts are pure functions of what is recorded, so that a resumed run and a later report compute
 //! the same figures from the same record.
 
+pub mod ab;
 pub mod delete_stall;
 pub mod delete_storm;
 pub mod idle_trim;
@@ -41,7 +42,8 @@ pub const METHODS: &[MethodInfo] = &[
     policy::PolicyLab::INFO,
     replay::Replay::INFO,
     kernels::Kernels::INFO,
+    ab::Ab::INFO,
 ];
 
 /// The ids of methods that a run takes only where they are named.
-pub const BY_NAME_ONLY: &[&str] = &[kernels::Kernels::INFO.id];
+pub const BY_NAME_ONLY: &[&str] = &[kernels::Kernels::INFO.id, ab::Ab::INFO.id];

@@ -20,6 +20,7 @@ use crate::style::{Emphasis, Style};
 use crate::words::outcome_words;
 
 mod answer;
+mod arms;
 mod cards;
 mod curves;
 mod figures;

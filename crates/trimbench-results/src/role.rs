@@ -19,6 +19,8 @@ pub enum Role {
     TailAfterDeletion,
     /// The p99.9 of responses after placebos, ms.
     TailAfterPlacebo,
+    /// What mounting with `discard` adds to the p99.9 of accesses beside a deletion, ms.
+    TailAdded,
     /// The longest read or write beside TRIMs, s.
     WaitBesideTrim,
     /// What a GB costs in TRIMs of one sweep, of blocks that hold data, s/GB.

@@ -98,6 +98,12 @@ verdicts! {
     NothingToCompare => "measured as it is mounted: there is nothing to compare it with";
     Noise => "noise";
     Differs => "differs";
+    // A mount option against another one.
+    MoreThanIsNoticed { limit: String } => "noticeable: more than {limit}";
+    NoticedOrNot { limit: String } => "differs; whether by more than {limit} is not told";
+    LessThanIsNoticed { limit: String } => "differs, by less than {limit}: not noticeable";
+    BetterThanWithout => "better than with `nodiscard`";
+    NoDifferenceFound { at_most: String } => "no difference found (at most {at_most})";
     // TRIM of the whole drive.
     WholeTrims { full: String, empty: String, span: String } =>
         "{full} full, {empty} empty: a TRIM of all {span}";
@@ -242,7 +248,13 @@ verdicts! {
 impl Verdict {
     /// Whether it says that the effect is not told apart from none.
     pub fn is_noise(&self) -> bool {
-        matches!(self, Self::Noise | Self::NotToldFromPlacebo | Self::NoSlowdownFound { .. })
+        matches!(
+            self,
+            Self::Noise
+                | Self::NotToldFromPlacebo
+                | Self::NoSlowdownFound { .. }
+                | Self::NoDifferenceFound { .. }
+        )
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) enum Command {
     /// write.
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
-    /// Measure. Without arguments: every method but `kernels` on four emulated drives.
+    /// Measure. Without arguments: every method but `kernels` and `ab` on four emulated drives.
     #[command(after_help = examples::RUN)]
     Run(RunArgs),
     /// Attach an emulated drive as a block device, for any program, filesystem or test suite.
@@ -110,6 +110,13 @@ pub(crate) enum Command {
         /// What to do.
         #[command(subcommand)]
         command: TraceCommand,
+    },
+    /// Put back what a killed run had changed for a while: mount options, and the largest discard
+    /// of a disk. Every run does so before it begins.
+    #[command(after_help = examples::RESTORE)]
+    Restore {
+        #[command(flatten)]
+        format: FormatArgs,
     },
     /// Print a script that completes the command line in a shell.
     #[command(after_help = examples::COMPLETIONS)]
@@ -277,6 +284,16 @@ pub(crate) struct RunArgs {
     /// where trimbench cannot check that.
     #[arg(long, requires = "destroy")]
     pub(crate) sole_user: bool,
+    /// Agree that the filesystem of a directory is remounted with and without `discard` in turns
+    /// (`ab`); it is put back as it was at every end, after a kill by the next run or by
+    /// `trimbench restore`.
+    #[arg(long)]
+    pub(crate) switch_mount: bool,
+    /// The load of `ab`: a line for a shell that runs to its end in each visit, in the directory
+    /// that is measured. Given anew with `--job` and `--resume`, which never run a command of
+    /// their own.
+    #[arg(long, value_name = "LINE")]
+    pub(crate) command: Option<String>,
     /// How to purge a block device: `auto` (by the drive's own means, else by TRIM), `trim`, or one
     /// of the drive's means by name: another word lists them.
     #[arg(long, value_name = "MEANS", default_value_t)]
@@ -288,9 +305,10 @@ pub(crate) struct RunArgs {
     #[arg(long = "set", value_name = "KEY=VALUE", add = complete::options())]
     pub(crate) set: Vec<OsString>,
     /// Measure deletions of this size, as `16GiB`, and have the verdict speak of them: the same as
-    /// `--set deletes=SIZE`.
+    /// `--set deletes=SIZE`. `scan`: of the typical and the largest size of the files below the
+    /// directory that is measured.
     #[arg(long, value_name = "SIZE")]
-    pub(crate) deletes: Option<Bytes>,
+    pub(crate) deletes: Option<DeletesArg>,
     /// Capacity of the emulated drives, as `32GiB`.
     #[arg(long)]
     pub(crate) capacity: Option<Bytes>,
@@ -376,12 +394,14 @@ impl RunArgs {
     pub(crate) fn plan_options(&self) -> PlanOptions {
         let (targets, methods): (Vec<&OsString>, Vec<&OsString>) =
             self.words.iter().partition(|word| is_target(word));
-        let deletes = self.deletes.map(|size| OsString::from(format!("deletes={size}")));
+        let size = self.deletes.and_then(|deletes| deletes.0);
+        let deletes = size.map(|size| OsString::from(format!("deletes={size}")));
+        let command = self.command.as_ref().map(|line| OsString::from(format!("command={line}")));
         PlanOptions {
             methods: methods.into_iter().map(to_text).collect(),
             targets: targets.into_iter().chain(&self.named).cloned().collect(),
             preset: self.preset.clone(),
-            settings: self.set.iter().cloned().chain(deletes).collect(),
+            settings: self.set.iter().cloned().chain(deletes).chain(command).collect(),
             capacity: self.capacity,
             seed: self.seed,
             limits: self.limits.clone(),
@@ -389,6 +409,8 @@ impl RunArgs {
                 destroy: self.destroy.clone(),
                 signatures: self.overwrite_signature.clone(),
                 sole_user: self.sole_user,
+                switch_mount: self.switch_mount,
+                command: self.command.clone(),
             },
             purge: self.purge,
             quiet: QuietOptions { wait: self.others.quiet_wait, busy_ok: self.others.busy_ok },
@@ -397,6 +419,18 @@ impl RunArgs {
             jobs: self.jobs,
             drive_server: std::env::current_exe().ok(),
         }
+    }
+}
+
+/// How large deletions are: a size, or none for those of the files that are there (`scan`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeletesArg(pub(crate) Option<Bytes>);
+
+impl std::str::FromStr for DeletesArg {
+    type Err = <Bytes as std::str::FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "scan" { Ok(Self(None)) } else { text.parse().map(|size| Self(Some(size))) }
     }
 }
 

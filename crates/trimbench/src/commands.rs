@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use trimbench_app::{
     Failure, Judgement, OpenRun, Plan, PlanOptions, RUNS, RunCaller, RunEnd, Store, TargetBusy,
-    job_text, read_job,
+    ask_for_sizes_below, job_text, read_job,
 };
 use trimbench_core::exit;
 use trimbench_core::text::{shell_path, shell_word, to_text, visible};
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let Some(format) = args.format().of_results().filter(|_| !args.dry_run) else {
         return describe(args, &options);
     };
+    crate::restore::before_a_run();
     // Before anything is measured it is known that the results can be written.
     let exports = Exports::of(args)?;
     let mut run = begun(args, &options)?;
@@ -64,6 +65,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
 /// What is to be planned, by the arguments or by the job file that they name.
 fn options(args: &RunArgs) -> Result<PlanOptions, Failure> {
     let mut options = args.plan_options();
+    if args.deletes.is_some_and(|deletes| deletes.0.is_none()) {
+        note(&ask_for_sizes_below(&mut options)?);
+    }
     if let Some(job) = &args.job {
         read_job(job, &mut options)?;
     }
@@ -188,6 +192,12 @@ fn resumable(failure: Failure, (store, plan): (&Store, &Plan), args: &RunArgs) -
     }
     if plan.consent.sole_user {
         resume.push_str(" --sole-user");
+    }
+    if plan.consent.switch_mount {
+        resume.push_str(" --switch-mount");
+    }
+    if let Some(line) = &plan.consent.command {
+        let _ = write!(resume, " --command {}", shell_word(line));
     }
     resume.push('`');
     failure.with_hint(resume)

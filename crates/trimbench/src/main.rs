@@ -21,6 +21,7 @@ mod output;
 mod progress;
 mod records;
 mod report;
+mod restore;
 mod trace;
 
 use std::process::ExitCode;
@@ -68,6 +69,7 @@ fn run_program() -> ExitCode {
         Command::List { what, explain, format } => {
             list::list(what.as_deref(), explain.as_deref(), format.format())
         }
+        Command::Restore { format } => restore::run(format.format()),
         Command::Completions { shell } => Ok(manual::completions(*shell)),
         Command::Man { command } => manual::man(command),
         Command::Report(args) => match args.compat {

@@ -6,7 +6,7 @@ use trimbench_core::Nanos;
 
 use super::full_filesystem::{FILESYSTEMS, FSTRIM, NEEDS, SOURCES, trial};
 use super::slow_drives::TEN_MS;
-use crate::entry::Entry;
+use crate::entry::{Entry, NotMeasured};
 use crate::figure::{Bar, Figure, PacePoint};
 use crate::lab::Lab;
 
@@ -42,10 +42,19 @@ const POINTS: [Point; 12] = [
 ];
 
 fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
-    let mut figures = Vec::new();
+    let (mut figures, mut missing) = (Vec::new(), Vec::new());
     for filesystem in &FILESYSTEMS[..lab.form(1, 2)] {
         for (law, setting, options) in &POINTS[..lab.form(3, POINTS.len())] {
-            let trimmed = trial(lab, &TEN_MS, *filesystem, *options)?;
+            let what = format!("{}, {law} {setting}", filesystem.0);
+            let what = format!("{}: p99 of reads", what.trim_end());
+            let trimmed = match trial(lab, &TEN_MS, *filesystem, *options) {
+                Ok(trimmed) => trimmed,
+                // One setting that this machine cannot keep loses no other.
+                Err(error) => {
+                    missing.push(format!("{what}: {error:#}"));
+                    continue;
+                }
+            };
             let point = PacePoint {
                 filesystem: filesystem.0.to_owned(),
                 law: (*law).to_owned(),
@@ -54,11 +63,15 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
                 p99_ms: trimmed.beside.quantile_ms(0.99),
                 late_percent: 100.0 * trimmed.beside.share_later(TARGET),
             };
-            let what = format!("{}, {law} {setting}", filesystem.0);
-            let what = format!("{}: p99 of reads", what.trim_end());
             let figure = Figure::new(what, (point.p99_ms, "ms"), Bar::AtLeast(0.0));
             figures.push(figure.with_note(trimmed.note(TARGET)).with_point(point));
         }
     }
+    if figures.is_empty() {
+        return Err(NotMeasured(missing.join("; ")).into());
+    }
+    let what = "settings that could not be measured";
+    let missing_count = Figure::new(what, (missing.len() as f64, ""), Bar::AtMost(0.0));
+    figures.push(missing_count.with_note(missing.join("; ")));
     Ok(figures)
 }

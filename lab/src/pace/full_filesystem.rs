@@ -130,6 +130,9 @@ impl FullFilesystem {
         // A lazy unmount would leave the old one.
         ensure!(!is_mounted(full.place.path()), "the filesystem is still in use");
         full.mount();
+        // btrfs keeps the free extent that its metadata are written to aside, and FITRIM leaves it
+        // out, from the first write after the mount on (`btrfs_find_space_cluster`).
+        fs::write(full.place.path().join("after the mount"), b"x").context("write a file")?;
         rustix::fs::sync();
         pause(REST);
         Ok(full)

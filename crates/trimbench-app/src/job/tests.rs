@@ -70,12 +70,15 @@ fn consent_is_refused_wherever_it_stands() {
         destroy: vec!["/dev/vdb".into()],
         signatures: vec!["gpt".to_owned()],
         sole_user: true,
+        switch_mount: true,
+        command: Some("true".to_owned()),
     };
     let options = PlanOptions { consent, ..options(&[], &["/tmp"], &[]) };
     let mut plan = Plan::new(&PlanOptions::default()).unwrap();
     plan.targets = vec!["/tmp".to_owned()];
     let job = job_text(&options, &plan);
-    assert!(!job.contains("/dev/vdb") && !job.contains("gpt") && !job.contains("sole"), "{job}");
+    let given = ["/dev/vdb", "gpt", "sole", "switch-mount"];
+    assert!(!given.iter().any(|word| job.contains(word)), "{job}");
 }
 
 #[test]

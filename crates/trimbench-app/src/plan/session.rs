@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trimbench_core::settings::SettingError;
-use trimbench_core::{DrainRule, Nanos};
+use trimbench_core::{Bytes, DrainRule, Nanos};
 use trimbench_devices::{Consent, TargetSpec};
 use trimbench_engine::{
     ASSUMED_RATE, Demand, DiscardWaits, Method, MethodDefinition as _, MethodError, MethodInfo,
     Preset, ResolvedMethod,
 };
 use trimbench_methods::delete_stall::DeleteStall;
+use trimbench_methods::delete_storm::DeleteStorm;
 use trimbench_results::PlannedSession;
 use trimbench_trace::Traces as _;
 
@@ -22,6 +23,9 @@ use crate::traces::TraceFiles;
 /// The options of `delete-stall` that say what is deleted, and which deletion is asked about.
 const SIZES: &str = "sizes";
 const DELETES: &str = "deletes";
+/// Those of `delete-storm`.
+const WRITERS: &str = "writers";
+const FILE_SIZE: &str = "file-size";
 /// What a number without a unit may have been meant in, the likeliest first.
 const USUAL_UNITS: [&str; 5] = ["s", "ms", "MiB", "GiB", "%"];
 
@@ -162,11 +166,20 @@ fn sizes_asked<'a>(
     info: &MethodInfo,
     set: &'a BTreeMap<String, String>,
 ) -> Cow<'a, BTreeMap<String, String>> {
-    let is_open = info.id == DeleteStall::INFO.id && !set.contains_key(SIZES);
-    let asked = set.get(DELETES).filter(|_| is_open).and_then(|text| text.parse().ok());
-    let Some(asked) = asked else { return Cow::Borrowed(set) };
+    let asked: Option<Bytes> = set.get(DELETES).and_then(|text| text.parse().ok());
+    let sizes = asked.and_then(|asked| match info.id {
+        id if id == DeleteStall::INFO.id => Some((SIZES, DeleteStall::sizes_about(asked))),
+        id if id == DeleteStorm::INFO.id => {
+            let writers = set.get(WRITERS).and_then(|text| text.parse().ok());
+            Some((FILE_SIZE, DeleteStorm::file_size_of(asked, writers).to_string()))
+        }
+        _ => None,
+    });
+    let Some((key, text)) = sizes.filter(|(key, _)| !set.contains_key(*key)) else {
+        return Cow::Borrowed(set);
+    };
     let mut set = set.clone();
-    set.insert(SIZES.to_owned(), DeleteStall::sizes_about(asked));
+    set.insert(key.to_owned(), text);
     Cow::Owned(set)
 }
 

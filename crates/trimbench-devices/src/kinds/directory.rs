@@ -75,7 +75,9 @@ fn open(parent: &Path, opening: &Opening<'_>) -> Result<OpenTarget, TargetError>
     let environment = environment(parent)?;
     let mount = mount_of(parent)?;
     let Opening { seed, space: room, .. } = *opening;
-    let options = DirectoryOptions { seed, room };
+    let may_remount = opening.consent.switch_mount;
+    let program = opening.consent.command.clone();
+    let options = DirectoryOptions { seed, room, may_remount, program };
     let target = DirectoryTarget::open(parent, options)?;
     let limit = limit_memory(opening)?;
     let mut notes = cleaned_note(target.cleaned_leftovers().len());

@@ -11,9 +11,9 @@ use trimbench_core::settings::{
     within,
 };
 use trimbench_core::text::to_text;
-use trimbench_core::{Bytes, Caveat, DrainRule, settings};
+use trimbench_core::{Bytes, Caveat, DrainRule, MountDiscard, settings};
 use trimbench_linux::{
-    CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner, MountDiscard, drain_rule,
+    CacheControl, FilesystemKind, MakeError, MakeOptions, MkfsProvisioner, drain_rule,
 };
 
 use super::attached::AttachedSpec;

@@ -53,6 +53,14 @@ pub enum MethodError {
         /// The target's reason.
         errno: Errno,
     },
+    /// A command of the user's failed, or took too long.
+    #[error("`{step}`: the command {problem}")]
+    Command {
+        /// The step in which it happened.
+        step: String,
+        /// What it did: `ended with exit code 2: No such file or directory`.
+        problem: String,
+    },
     /// The target fails its commands.
     #[error("{count} commands failed during `{step}`, the last with {errno}; the target is broken")]
     Broken {

@@ -9,7 +9,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use trimbench_core::{BlockCommand, Bytes, Instant, Model, Nanos};
+use trimbench_core::{
+    BlockCommand, Bytes, DrainRule, Instant, Model, MountDiscard, Nanos, Rejected, Support,
+};
 use trimbench_policy::{Issuer, Sender};
 
 use crate::allocator::Allocator;
@@ -32,6 +34,10 @@ mod trim;
 mod trim_f2fs;
 mod trim_xfs;
 mod worker;
+
+/// So long after a commit the worker of btrfs begins at the latest (`BTRFS_DISCARD_DELAY`, 120 s),
+/// and its rate takes its time: the rule of the real one.
+const DEFERRED: Nanos = Nanos::from_secs(180);
 
 /// What became of freed space. Bytes are of freed extents, if not said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -272,6 +278,50 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
     /// Whether what is freed is discarded by itself.
     pub(super) fn is_discarding(&self) -> bool {
         self.config.discard.is_some() || self.discards.policy.is_some()
+    }
+
+    /// What a remount can make it do about freed space. Under a trim policy that decides; the
+    /// thread of f2fs is not modelled for it.
+    pub(super) fn ways_to_discard(&self) -> &'static [MountDiscard] {
+        use MountDiscard::{AtCommit, Deferred, Off};
+        let takes_none = self.lower.capabilities().discard == Support::None;
+        match self.config.kind {
+            _ if takes_none || self.discards.policy.is_some() => &[],
+            FsKind::Ext4 | FsKind::Xfs => &[Off, AtCommit],
+            FsKind::Btrfs => &[Off, AtCommit, Deferred],
+            FsKind::F2fs => &[],
+        }
+    }
+
+    /// Discards in another way from now on. What waits for a discard will not get one: the worker
+    /// of btrfs forgets it (`btrfs_discard_cleanup`), and of ext4 nothing waits after a sync.
+    pub(super) fn remount(&mut self, way: MountDiscard) -> Result<(), Rejected> {
+        self.check_mounted(true)?;
+        self.check_unused()?;
+        if !self.ways_to_discard().contains(&way) {
+            let reason = format!("the model has no `{}`", way.option());
+            return Err(Rejected::NotSwitched { reason });
+        }
+        let discard = match (self.config.kind, way) {
+            (_, MountDiscard::Off) => None,
+            (FsKind::Btrfs, MountDiscard::AtCommit) => Some(Issuer::BtrfsSync),
+            (FsKind::Btrfs, MountDiscard::Deferred) => Some(Issuer::BtrfsAsync),
+            _ => Some(self.online),
+        };
+        if discard != self.config.discard {
+            self.discards.drop_pending();
+            self.discards.worker.forget_groups();
+            self.config.discard = discard;
+            let below = self.lower.capabilities().discard;
+            self.capabilities.discard = if discard.is_some() { below } else { Support::None };
+            self.capabilities.drain = match way {
+                MountDiscard::Deferred => {
+                    DrainRule { latest_start: DEFERRED, ..self.config.kind.drain() }
+                }
+                _ => self.config.kind.drain(),
+            };
+        }
+        Ok(())
     }
 
     /// The worker or the thread goes on by itself, if it is time to.

@@ -78,6 +78,6 @@ impl DiskIdentity {
 }
 
 /// Changes with each start of the kernel.
-pub(super) fn boot_id() -> Option<String> {
+pub(crate) fn boot_id() -> Option<String> {
     attribute(Path::new("/proc/sys/kernel/random/boot_id"))
 }

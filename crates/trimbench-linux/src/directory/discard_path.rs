@@ -2,9 +2,9 @@
 
 use trimbench_claim::mounts::Mount;
 use trimbench_claim::sysfs::{BlockDevice, devices_of};
-use trimbench_core::{Bytes, Support};
+use trimbench_core::{Bytes, MountDiscard, Support};
 
-use crate::drain::MountDiscard;
+use crate::drain::mount_discard;
 
 /// The way that a discard takes, from the mount to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl DirectoryDiscardPath {
         let max = devices.iter().map(|device| number(device, "queue/discard_max_bytes")).min();
         let grain = devices.iter().map(|device| number(device, "queue/discard_granularity")).max();
         Self {
-            mount: MountDiscard::of(mount),
+            mount: mount_discard(mount),
             max: Bytes(max.unwrap_or(0)),
             granularity: Bytes(grain.unwrap_or(0)),
             has_device: !devices.is_empty(),

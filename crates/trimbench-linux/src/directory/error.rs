@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use trimbench_claim::mounts::MountError;
 use trimbench_core::{Bytes, Errno};
 
+use crate::mount_option::MountRestored;
+
 /// Why a directory was refused, or could not be put back as it was, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
@@ -64,6 +66,9 @@ pub(super) enum Problem {
     Kernel { operation: &'static str, errno: Errno },
     #[error("cannot remove `{}`: {errno}; remove it by hand", path.display())]
     Removal { path: PathBuf, errno: Errno },
+    /// The mount is not as it was.
+    #[error("{restored}")]
+    NotRestored { restored: MountRestored },
 }
 
 fn for_others(promised: Bytes) -> String {

@@ -75,6 +75,12 @@ impl Files {
         self.entries.get_mut(&file)?.open.take()
     }
 
+    /// Closes all files; they are opened again when they are needed.
+    pub(super) fn close_all(&mut self) {
+        self.opened.clear();
+        self.entries.values_mut().for_each(|entry| entry.open = None);
+    }
+
     /// Keeps an open file, and closes others if there are too many.
     pub(super) fn keep_open(&mut self, file: FileId, open: Arc<OwnedFd>) {
         let Some(entry) = self.entries.get_mut(&file) else { return };

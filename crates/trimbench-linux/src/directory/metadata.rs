@@ -18,6 +18,7 @@ use crate::workers::Workers;
 
 use super::files::Place;
 use super::name::Name;
+use super::program::ProgramSlot;
 use super::stream::Streams;
 
 /// Threads: one for a FITRIM that takes minutes, one for a sync that takes seconds, two to go on.
@@ -37,6 +38,7 @@ pub(super) struct Workplace {
     /// Set by an unlink on XFS, until it was waited for.
     pub(super) inactivating: AtomicBool,
     pub(super) streams: Streams,
+    pub(super) program: Arc<ProgramSlot>,
 }
 
 pub(super) struct Job {
@@ -135,6 +137,7 @@ impl Workplace {
         match command {
             FileCommand::SyncFilesystem => rustix::fs::syncfs(&self.directory).map_err(errno_of),
             FileCommand::TrimFreeSpace => ioctl::trim_free_space(self.directory.as_fd()),
+            FileCommand::RunProgram => self.program.run(),
             FileCommand::MakeDirectory { directory } => {
                 let name = Name::of_directory(directory);
                 rustix::fs::mkdirat(&self.directory, name.text(), Mode::RWXU).map_err(errno_of)

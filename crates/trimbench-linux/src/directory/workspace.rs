@@ -43,6 +43,13 @@ const FIRST_LIMIT: u32 = 1_024;
 /// The file that tells whether direct I/O works.
 pub(super) const PROBE: &str = "probe";
 
+/// A workspace that was let go, to be taken again.
+#[derive(Debug)]
+pub(super) struct LeftWorkspace {
+    name: String,
+    limit: u32,
+}
+
 #[derive(Debug)]
 pub(crate) struct Workspace {
     parent: OwnedFd,
@@ -120,6 +127,24 @@ impl Workspace {
         self.note(&format!("{NAMES_BELOW}{limit}"))?;
         self.limit = limit;
         Ok(())
+    }
+
+    /// Lets go of it for an unmount: its files stay, and so does its marker, which nobody locks.
+    pub(super) fn leave(mut self) -> LeftWorkspace {
+        self.removed = true;
+        LeftWorkspace { name: std::mem::take(&mut self.name), limit: self.limit }
+    }
+
+    /// Takes one again that was left, in the same directory.
+    pub(super) fn enter(parent: &Path, left: LeftWorkspace) -> Result<Self, Errno> {
+        let LeftWorkspace { name, limit } = left;
+        let opened = open_directory(parent)?;
+        let directory = open_below(&opened, &name, OFlags::DIRECTORY)?;
+        let marker = open_below(&directory, MARKER, OFlags::RDWR)?;
+        rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).map_err(errno_of)?;
+        rustix::fs::seek(&marker, rustix::fs::SeekFrom::End(0)).map_err(errno_of)?;
+        let path = parent.join(&name);
+        Ok(Self { parent: opened, name, path, directory, marker, limit, removed: false })
     }
 
     /// Removes it with everything that targets make. Once removed, does nothing.

@@ -21,7 +21,7 @@ fn mount_options_are_told_apart() {
         ("rw,discard=sync", MountDiscard::AtCommit),
         ("rw,ssd,discard=async", MountDiscard::Deferred),
     ] {
-        assert_eq!(MountDiscard::of(&mounted(options)), expected, "{options}");
+        assert_eq!(mount_discard(&mounted(options)), expected, "{options}");
     }
 }
 

@@ -126,12 +126,26 @@ fn depth() -> ValueKind<IssueDepth> {
 }
 
 impl DeleteStall {
+    /// The smallest file that it deletes.
+    pub const SIZE_MIN: Bytes = SIZE_MIN;
+
     /// The text of `sizes` that measures deletions of this size: of three sizes the cost of a GB
     /// has an interval.
     pub fn sizes_about(deletes: Bytes) -> String {
         let parts = [4, 2, 1].map(|part| Bytes(deletes.0 / part));
         let parts = parts.iter().filter(|it| **it >= SIZE_MIN || **it == deletes);
         parts.map(Bytes::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    /// The text of `sizes` that measures deletions of a typical size and of a larger one; as
+    /// [`Self::sizes_about`] where they are much the same.
+    pub fn sizes_with(typical: Bytes, largest: Bytes) -> String {
+        let typical = typical.max(SIZE_MIN);
+        if typical.0 > largest.0 / 4 {
+            return Self::sizes_about(largest);
+        }
+        let middle = Bytes(typical.0.midpoint(largest.0));
+        [typical, middle, largest].map(|size| size.to_string()).join(",")
     }
 
     /// A window holds some probes, the chunks that the search compares are not larger than what is

@@ -12,9 +12,8 @@ use super::subject::{Groups, StallSubject};
 use super::window::Window;
 use lead::Start;
 use trimbench_engine::{
-    ASSUMED_RATE, Area, Discards, FILL_DEPTH, FILL_PIECE, HUNG_AFTER, MethodError, MethodSession,
-    NOTICED, Observer, OtherLoad, RunError, Runner, Script, SequentialWrite, Several, Single,
-    is_virtual,
+    ASSUMED_RATE, Area, Discards, FILL_DEPTH, FILL_PIECE, MethodError, MethodSession, NOTICED,
+    OtherLoad, Runner, Script, SequentialWrite, Several, Single, is_virtual,
 };
 
 mod lead;
@@ -266,30 +265,10 @@ impl<S: StallSubject> Deletions<'_, S> {
             window.discarded(self.target.now(), discarded(*before, statistics));
             if until >= end {
                 // Load and probe issue nothing more; what is outstanding still counts.
-                self.finish(&mut streams, window)?;
+                self.runner.finish(self.target, &mut streams, window)?;
                 return Ok(statistics);
             }
             sample_at += SAMPLE_EVERY;
-        }
-    }
-
-    /// Runs streams that issue nothing more until what is outstanding has ended.
-    fn finish(
-        &mut self,
-        streams: &mut Several<'_, S::Command>,
-        observer: &mut impl Observer<S::Command>,
-    ) -> Result<(), MethodError> {
-        let limit = self.target.now() + HUNG_AFTER;
-        loop {
-            // In steps, so that a request to stop is heard while the device says nothing.
-            let until = self.target.now() + SAMPLE_EVERY;
-            if self.runner.run_until(self.target, streams, observer, until)? {
-                return Ok(());
-            }
-            if until >= limit {
-                let outstanding = self.runner.outstanding();
-                return Err(RunError::Hung { outstanding, limit: HUNG_AFTER }.into());
-            }
         }
     }
 

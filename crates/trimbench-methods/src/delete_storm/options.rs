@@ -27,3 +27,12 @@ settings! {
             within(Nanos::from_millis(1), Nanos::from_secs(3_600));
     }
 }
+
+impl DeleteStorm {
+    /// The size of files of so many writers, by default four, that are so much together.
+    pub fn file_size_of(deleted: Bytes, writers: Option<u64>) -> Bytes {
+        const WRITERS: u64 = 4;
+        let each = deleted.0 / writers.unwrap_or(WRITERS).max(1);
+        Bytes(each / 4_096 * 4_096).max(Bytes::mib(1))
+    }
+}

@@ -6,7 +6,7 @@ use trimbench_results::{Coordinates, Figure, MetricAxis, Quantile, Session};
 use super::headlines::{common_level, interval, interval_name, verdict};
 use super::notes::Notes;
 use super::pivot::Pivot;
-use super::{joined, sides, surface, under};
+use super::{arms, joined, sides, surface, under};
 use crate::grid::{GAP, Grid, GridColumn};
 use crate::number::count;
 use crate::style::Style;
@@ -32,15 +32,17 @@ type Tables = fn(&[&Figure], &Notes, Style) -> Vec<String>;
 pub(super) fn figures(session: &Session, notes: &Notes, style: Style) -> Vec<String> {
     let mut ordered: Vec<&Figure> = session.figures.iter().collect();
     ordered.sort_by_key(|figure| !figure.headline);
-    let tables: [Tables; 5] = [sides::tables, table, percentiles, surface::table, under::tables];
-    let mut figures: [Vec<&Figure>; 5] = Default::default();
+    let tables: [Tables; 6] =
+        [sides::tables, arms::tables, table, percentiles, surface::table, under::tables];
+    let mut figures: [Vec<&Figure>; 6] = Default::default();
     for figure in ordered {
         let table = match figure {
             _ if sides::holds(figure) => 0,
-            _ if surface::holds(figure) => 3,
-            _ if under::row(figure).is_some() => 4,
-            _ if in_matrix(figure) => 2,
-            _ => 1,
+            _ if arms::holds(figure) => 1,
+            _ if surface::holds(figure) => 4,
+            _ if under::row(figure).is_some() => 5,
+            _ if in_matrix(figure) => 3,
+            _ => 2,
         };
         figures[table].push(figure);
     }

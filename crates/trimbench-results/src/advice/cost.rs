@@ -99,7 +99,7 @@ impl Cost {
         let large = large.filter(|(side, _)| *side == Side::Above).map(|(_, reason)| reason);
         let large = large.collect();
         let has_deletions = !deletions.is_empty();
-        let others = [waits(facts), storm(facts), trace(facts), settling(facts)];
+        let others = [added(facts), waits(facts), storm(facts), trace(facts), settling(facts)];
         let others = others.into_iter().flatten().chain(files(facts));
         let measured = from_signs(deletions.into_iter().chain(others));
         let alone = |fact| {
@@ -274,6 +274,25 @@ fn in_all<'a>(facts: &Facts<'a>, it: (usize, &'a Session)) -> Option<Sign> {
         Side::Unclear => 1,
         _ => 2,
     })
+}
+
+/// What `discard` adds to the p99.9 of accesses, beside the same load with `nodiscard`.
+fn added(facts: &Facts<'_>) -> Option<Sign> {
+    let found = facts.worst(&Role::TailAdded)?;
+    let side = Side::of_estimate(found, LONG_TRIM_S * 1e3);
+    let limit = quantity(LONG_TRIM_S, "s");
+    let text = format!(
+        "`discard` adds {} to the p99.9 of reads and writes beside a deletion: {} {limit}",
+        found.shown(),
+        match side {
+            Side::Below => "below the limit of",
+            Side::Close => "close to the limit of",
+            Side::Unclear => "not resolved at the limit of",
+            Side::Above => "above the limit of",
+        }
+    );
+    let short = format!("`discard` adds {} to the p99.9", found.quantity());
+    Some((side, Reason::new(text, &[found]).in_short(short)))
 }
 
 /// How long reads and writes wait during TRIMs. There is no such load without TRIMs to compare

@@ -56,6 +56,8 @@ named_enum! {
         View = "view",
         /// The mount option, or the difference that it makes.
         Side = "side",
+        /// The way to trim that is compared with none.
+        Arm = "arm",
         /// Whether files are moved by the C library.
         Buffering = "buffering",
         /// What it is a share of.
@@ -81,7 +83,7 @@ struct Place {
 impl MetricAxis {
     /// Whether titles name its places behind a comma; otherwise with a preposition.
     const fn has_comma(self) -> bool {
-        !matches!(self, Self::Rate | Self::Beside | Self::After)
+        !matches!(self, Self::Rate | Self::Beside | Self::After | Self::Arm)
     }
 }
 

@@ -71,6 +71,7 @@ pub(crate) const RECORD: &str = end!(
     "trace record /dev/nvme0n1 disk.parquet --time 60s",
     "trace record /dev/sdb1 disk.iolog"
 );
+pub(crate) const RESTORE: &str = end!(["restore"], "restore", "restore --json");
 pub(crate) const COMPLETIONS: &str = end!(["completions"], "completions bash", "completions zsh");
 pub(crate) const MAN: &str = end!(["man"], "man", "man trace convert");
 

@@ -13,7 +13,7 @@ use trimbench_results::{Figure, RunRecord, Session, StepPlace};
 use super::{code, record, stderr, stdout, trimbench};
 
 /// The runs: a name, a target, the methods, and what makes them short.
-const RUNS: [(&str, &str, &[&str], &[&str]); 3] = [
+const RUNS: [(&str, &str, &[&str], &[&str]); 4] = [
     (
         "drive",
         "sim:generic-sata-tlc,capacity=4GiB",
@@ -32,6 +32,12 @@ const RUNS: [(&str, &str, &[&str], &[&str]); 3] = [
     ),
     ("files", "ext4:sim:vendor2", &["postmark", "delete-storm", "policy"], &[]),
     ("kernels", "ext4:sim:like-rc100", &["kernels"], &["drive-writes=2"]),
+    (
+        "ab",
+        "ext4:sim:vendor2,capacity=4GiB",
+        &["ab"],
+        &["deletes=64MiB", "span=64MiB", "blocks-max=9"],
+    ),
 ];
 /// Values of all orders that have room in a table of 80 columns.
 const ORDERS: [f64; 7] = [0.0, 1.234e-7, 0.012_345, 0.868_1, 3.0, 95_748.944, -0.25];

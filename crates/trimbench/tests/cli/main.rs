@@ -33,6 +33,7 @@ mod postmark;
 mod quiet;
 mod refusals;
 mod runs;
+mod switched;
 mod tampering;
 mod traces;
 mod untrusted;

@@ -93,7 +93,9 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             FileCommand::RemoveDirectory { directory } => {
                 self.remove_directory(slot, directory, now)
             }
-            FileCommand::PunchHole { .. } | FileCommand::TrimFreeSpace => {
+            FileCommand::PunchHole { .. }
+            | FileCommand::TrimFreeSpace
+            | FileCommand::RunProgram => {
                 unreachable!("such a command is refused")
             }
         }
@@ -335,6 +337,9 @@ pub(super) fn validate(command: FileCommand) -> Result<(), Rejected> {
         }
         FileCommand::TrimFreeSpace => {
             return Err(Rejected::Unsupported { operation: "FITRIM" });
+        }
+        FileCommand::RunProgram => {
+            return Err(Rejected::Unsupported { operation: "running a program" });
         }
         FileCommand::Read { offset, length, .. } | FileCommand::Write { offset, length, .. } => {
             (offset.0, length.0)

@@ -192,6 +192,7 @@ impl<S: StallSubject> Deletions<'_, S> {
     fn abandon(&mut self, start: &mut Start<S::Area>) -> Result<(), MethodError> {
         start.beside.end();
         let mut nothing = Script::new(Instant::START, []);
-        self.finish(&mut start.beside.streams(&mut nothing), &mut start.window)
+        let mut streams = start.beside.streams(&mut nothing);
+        Ok(self.runner.finish(self.target, &mut streams, &mut start.window)?)
     }
 }

@@ -219,7 +219,8 @@ impl<S: StallSubject> Deletions<'_, S> {
             self.runner.run_until(self.target, &mut streams, &mut observer, until)?;
         }
         load.end();
-        self.finish(&mut Several(vec![&mut chunks, &mut load]), &mut observer)?;
+        let mut streams = Several(vec![&mut chunks, &mut load]);
+        self.runner.finish(self.target, &mut streams, &mut observer)?;
         if let Some(errno) = failure {
             return Err(MethodError::Broken { step: id.to_owned(), count: 1, errno });
         }

@@ -9,7 +9,9 @@ use trimbench_trace::NoTraces;
 use super::*;
 use crate::delete_stall::DeviceSubject;
 use trimbench_engine::testing::{KeptSteps, settings};
-use trimbench_engine::{MethodDefinition as _, MethodResult, Preset, SessionContext, Slots};
+use trimbench_engine::{
+    MethodDefinition as _, MethodResult, Preset, RunError, SessionContext, Slots,
+};
 
 /// Every command takes 100 us; accesses 10 ms, while a discard is being worked off in secret.
 struct Toy {
