@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::errno::Errno;
-use crate::units::{Blocks, Bytes, Instant, Lba, LbaRange};
+use crate::units::{Blocks, Bytes, Instant, Lba, LbaRange, Nanos};
 
 /// The caller's name for an outstanding command; unique among the outstanding ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -198,6 +198,12 @@ pub enum FileCommand {
     SyncFilesystem,
     /// Have the filesystem discard its free space (FITRIM), all of it.
     TrimFreeSpace,
+    /// Have `trimpace` discard the free space, so that others wait no longer than this for 99 % of
+    /// their requests.
+    TrimPaced {
+        /// The target.
+        p99: Nanos,
+    },
     /// Run the program that was set with [`crate::Target::set_program`] to its end.
     RunProgram,
 }
@@ -233,6 +239,7 @@ impl FileCommand {
             | Self::RemoveDirectory { .. }
             | Self::SyncFilesystem
             | Self::TrimFreeSpace
+            | Self::TrimPaced { .. }
             | Self::RunProgram => None,
         }
     }
@@ -298,7 +305,9 @@ impl Operation for FileCommand {
         match self {
             Self::Read { .. } | Self::Load { .. } => OperationKind::Read,
             Self::Write { .. } | Self::Store { .. } | Self::Append { .. } => OperationKind::Write,
-            Self::PunchHole { .. } | Self::TrimFreeSpace => OperationKind::Discard,
+            Self::PunchHole { .. } | Self::TrimFreeSpace | Self::TrimPaced { .. } => {
+                OperationKind::Discard
+            }
             Self::Fsync { .. } | Self::SyncFilesystem => OperationKind::Flush,
             Self::Create { .. }
             | Self::Truncate { .. }

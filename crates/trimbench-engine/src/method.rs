@@ -231,6 +231,12 @@ pub trait Method: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Whether its figures leave out steps beside which this process did not run, and say by
+    /// themselves when they do rest on one.
+    fn leaves_paused_out(&self) -> bool {
+        false
+    }
+
     /// Measures what of its plan is not done, on a target that fits.
     fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError>;
 

@@ -287,7 +287,9 @@ impl<M: Model<Command = BlockCommand>> FileSystem<M> {
             FileCommand::Fsync { file } => self.fsync(slot, file, now),
             FileCommand::SyncFilesystem => self.sync(slot, now),
             FileCommand::TrimFreeSpace => self.trim_step(slot, now),
-            FileCommand::RunProgram => Err(Stop::Failed(Errno::EOPNOTSUPP)),
+            FileCommand::RunProgram | FileCommand::TrimPaced { .. } => {
+                Err(Stop::Failed(Errno::EOPNOTSUPP))
+            }
             FileCommand::MakeDirectory { directory } => self.make_directory(slot, directory, now),
             FileCommand::RemoveDirectory { directory } => {
                 self.remove_directory(slot, directory, now)
@@ -492,7 +494,7 @@ fn validate(command: FileCommand) -> Result<(), Rejected> {
     /// The largest file: 2^32 blocks.
     const SIZE_MAX: u64 = FS_BLOCK.0 << 32;
     let (offset, length) = match command {
-        FileCommand::RunProgram => {
+        FileCommand::RunProgram | FileCommand::TrimPaced { .. } => {
             return Err(Rejected::Unsupported { operation: "running a program" });
         }
         FileCommand::Read { offset, length, .. }

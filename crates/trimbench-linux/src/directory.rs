@@ -578,7 +578,7 @@ fn may_block_caller(command: FileCommand, slack: Nanos, deadline: Instant) -> bo
         | FileCommand::Append { .. }
         | FileCommand::Load { .. } => deadline == Instant::NEVER,
         // A wish to stop is to be heard meanwhile.
-        FileCommand::RunProgram => false,
+        FileCommand::RunProgram | FileCommand::TrimPaced { .. } => false,
         _ => slack >= INLINE_SLACK,
     }
 }

@@ -91,6 +91,10 @@ impl Method for Ab {
         Ok(())
     }
 
+    fn leaves_paused_out(&self) -> bool {
+        true
+    }
+
     fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         match on {
             Opened::Directory(files) => session::run(self, Ground::Directory(files), session),

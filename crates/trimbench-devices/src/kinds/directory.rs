@@ -47,9 +47,14 @@ impl TargetKind for DirectorySpec {
         open(&self.path, opening)
     }
 
-    fn outlook(&self, _: &Consent) -> Result<TargetOutlook, TargetError> {
+    fn outlook(&self, consent: &Consent) -> Result<TargetOutlook, TargetError> {
         let ideal = ideal_directory(Bytes(u64::MAX), Clock::Wall);
-        let destroys = "nothing: works in a directory of its own";
+        let destroys = if consent.switch_mount {
+            "nothing: works in a directory of its own; the filesystem may be remounted, and is put \
+             back"
+        } else {
+            "nothing: works in a directory of its own"
+        };
         let privileges = "to write in the directory; root for `mode=trim`";
         let room = DirectoryTarget::room_in(&self.path);
         Ok(TargetOutlook { room, ..TargetOutlook::new(ideal, destroys, privileges) })

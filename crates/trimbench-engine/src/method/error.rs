@@ -54,11 +54,11 @@ pub enum MethodError {
         errno: Errno,
     },
     /// A command of the user's failed, or took too long.
-    #[error("`{step}`: the command {problem}")]
+    #[error("`{step}`: {problem}")]
     Command {
         /// The step in which it happened.
         step: String,
-        /// What it did: `ended with exit code 2: No such file or directory`.
+        /// What it did: `the command ended with exit code 2: No such file or directory`.
         problem: String,
     },
     /// The target fails its commands.

@@ -199,13 +199,13 @@ impl<'a> MethodSession<'a> {
 
     /// What the session came to: its steps in the order of the plan, and what they say. A step in
     /// which this process was paused invalidates all figures, because a method may compute any of
-    /// them from it.
+    /// them from it, unless it says that it leaves such steps out.
     pub fn found(self, method: &dyn Method) -> MethodResult {
         let Self { rng, mut steps, plan, trace_hash, .. } = self;
         steps.sort_by_key(|step| plan.get(&step.id).copied().unwrap_or(plan.len()));
         let Findings { figures, mut caveats } = method.analyse(&mut steps, rng);
         caveats.extend(self.caveats);
-        caveats.extend(own_pauses::caveat(&steps));
+        caveats.extend(own_pauses::caveat(&steps).filter(|_| !method.leaves_paused_out()));
         MethodResult { steps, figures, caveats, trace_hash }
     }
 }

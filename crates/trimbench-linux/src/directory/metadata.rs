@@ -138,6 +138,7 @@ impl Workplace {
             FileCommand::SyncFilesystem => rustix::fs::syncfs(&self.directory).map_err(errno_of),
             FileCommand::TrimFreeSpace => ioctl::trim_free_space(self.directory.as_fd()),
             FileCommand::RunProgram => self.program.run(),
+            FileCommand::TrimPaced { p99 } => self.program.trim_paced(p99),
             FileCommand::MakeDirectory { directory } => {
                 let name = Name::of_directory(directory);
                 rustix::fs::mkdirat(&self.directory, name.text(), Mode::RWXU).map_err(errno_of)

@@ -14,10 +14,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use trimbench_claim::errno_of;
+use trimbench_claim::mounts::mount_of;
 use trimbench_core::{Errno, Nanos, ProgramEnd};
 
 use crate::clock::pause;
 
+/// The program that trims at a pace.
+const NAME: &str = "trimpace";
 /// So much of the end of what a program prints is kept.
 const KEPT: u64 = 1 << 20;
 /// How long a program that is to end may take for it before it is killed.
@@ -65,8 +68,27 @@ impl ProgramSlot {
         self.lock().end.take()
     }
 
-    /// Runs it to its end. `ECANCELED` if it was stopped, `ECHILD` if it failed.
+    /// Runs the program that was set to its end. `ECANCELED` if it was stopped, `ECHILD` if it
+    /// failed.
     pub(super) fn run(&self) -> Result<(), Errno> {
+        let line = self.lock().line.clone().ok_or(Errno(libc::ENOEXEC))?;
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(line);
+        self.run_to_end(command)
+    }
+
+    /// Runs `trimpace` on the filesystem of the directory: the one that lies beside this program,
+    /// else the one that is installed. `ENOENT` if there is none.
+    pub(super) fn trim_paced(&self, p99: Nanos) -> Result<(), Errno> {
+        let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(NAME)));
+        let program = beside.filter(|path| path.is_file()).unwrap_or_else(|| NAME.into());
+        let mount = mount_of(&self.directory).map_err(|_| Errno(libc::ENOENT))?;
+        let mut command = Command::new(program);
+        command.args(["once", "--p99", &p99.to_string()]).arg(mount.mount_point);
+        self.run_to_end(command)
+    }
+
+    fn run_to_end(&self, mut command: Command) -> Result<(), Errno> {
         let memory = |name| rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).map_err(errno_of);
         let (output, complaint) = (memory("trimbench-stdout")?, memory("trimbench-stderr")?);
         let shared = |file: &std::os::fd::OwnedFd| {
@@ -78,9 +100,7 @@ impl ProgramSlot {
             if state.is_stopped {
                 return Err(Errno(libc::ECANCELED));
             }
-            let line = state.line.clone().ok_or(Errno(libc::ENOEXEC))?;
-            let mut command = Command::new("/bin/sh");
-            command.arg("-c").arg(line).current_dir(&self.directory).process_group(0);
+            command.current_dir(&self.directory).process_group(0);
             command.stdin(Stdio::null()).stdout(shared(&output)?).stderr(shared(&complaint)?);
             let child = command.spawn().map_err(errno_of)?;
             state.running = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

@@ -64,10 +64,12 @@ pub fn analyse(method: &Ab, steps: &[Step]) -> Findings {
         caveats.push(Caveat::TooFewPoints);
     }
     for arm in &arms {
+        let visits = sound(&visits, *arm, method.blocks as usize);
         figures.extend(measures(method).iter().filter_map(|it| alone(*it, *arm, &visits)));
     }
     figures.extend(found_from);
-    figures.extend(drifting(method).iter().filter_map(|it| drift(*it, &visits)));
+    let without = sound(&visits, AbArm::Nodiscard, method.blocks as usize);
+    figures.extend(drifting(method).iter().filter_map(|it| drift(*it, &without)));
     Findings::new(figures, caveats)
 }
 
@@ -84,7 +86,11 @@ pub(super) fn blocks_needed(method: &Ab, steps: &[Step]) -> u32 {
         let blocks = f64::from(method.blocks) * (half / wanted).powi(2);
         Some(rounded(blocks.ceil()).min(method.blocks_max.into()))
     });
-    let needed = needed.max().unwrap_or(0);
+    // Those that are spoiled are made up for, once.
+    let is_spoiled_block =
+        |block: &u32| visits.iter().any(|it| it.block == u64::from(*block) && is_spoiled(it));
+    let spoiled = (1..=method.blocks).filter(is_spoiled_block).count() as u64;
+    let needed = needed.max().unwrap_or(0).max(u64::from(method.blocks) + spoiled);
     u32::try_from(needed).unwrap_or(method.blocks_max).clamp(method.blocks, method.blocks_max)
 }
 
@@ -95,24 +101,32 @@ fn of_arm<'a>(
     visits.iter().filter(move |visit| visit.step.kind == arm.id())
 }
 
-/// The pairs of an arm; without those beside which something else used the device, as long as
-/// enough remain.
+/// The visits of an arm; without those that are spoiled, as long as enough remain.
+fn sound<'a>(visits: &'a [Measured<'a>], arm: AbArm, enough: usize) -> Vec<&'a Measured<'a>> {
+    let all: Vec<&Measured<'_>> = of_arm(visits, arm).collect();
+    let sound: Vec<&Measured<'_>> = all.iter().copied().filter(|it| !is_spoiled(it)).collect();
+    if sound.len() < enough { all } else { sound }
+}
+
+/// The pairs of an arm; without those that are spoiled, as long as enough remain.
 fn pairs<'a>(visits: &'a [Measured<'a>], arm: AbArm, enough: usize) -> Vec<Pair<'a>> {
     let pair = |with: &'a Measured<'a>| {
         let mut others = of_arm(visits, AbArm::Nodiscard);
         let without = others.find(|without| without.block == with.block)?;
         Some(Pair { with, without })
     };
+    let is_sound = |pair: &&Pair<'_>| !is_spoiled(pair.with) && !is_spoiled(pair.without);
     let all: Vec<Pair<'_>> = of_arm(visits, arm).filter_map(pair).collect();
-    let is_clean = |pair: &&Pair<'_>| !is_spoiled(pair.with) && !is_spoiled(pair.without);
-    if all.iter().filter(is_clean).count() < enough {
+    if all.iter().filter(is_sound).count() < enough {
         return all;
     }
-    all.into_iter().filter(|pair| is_clean(&pair)).collect()
+    all.into_iter().filter(|pair| is_sound(&pair)).collect()
 }
 
+/// Whether something else used the device beside the visit, or this process did not run.
 fn is_spoiled(visit: &Measured<'_>) -> bool {
-    visit.step.caveats.iter().any(|id| is_spoiled_by_others(id))
+    let is_pause = |id: &str| id == Caveat::Paused.id();
+    visit.step.caveats.iter().any(|id| is_spoiled_by_others(id) || is_pause(id))
 }
 
 fn differences(measure: Measure, pairs: &[Pair<'_>]) -> Vec<f64> {
@@ -193,26 +207,27 @@ fn verdict(measure: Measure, interval: Interval, noticeable: f64) -> Verdict {
 }
 
 /// A measure in an arm.
-fn alone(measure: Measure, arm: AbArm, visits: &[Measured<'_>]) -> Option<Figure> {
-    let values: Vec<f64> = of_arm(visits, arm).filter_map(|visit| (measure.value)(visit)).collect();
+fn alone(measure: Measure, arm: AbArm, visits: &[&Measured<'_>]) -> Option<Figure> {
+    let values: Vec<f64> = visits.iter().filter_map(|visit| (measure.value)(visit)).collect();
     let figure = measure.in_arm(arm).measured(walsh_median(&values))?;
     let mut figure = figure.with_n(values.len() as u64);
     figure.interval = signed_rank_interval(&values, ALONE);
-    figure.rests_on(of_arm(visits, arm).map(|visit| visit.step));
+    figure.rests_on(visits.iter().map(|visit| visit.step));
     Some(figure)
 }
 
 /// How much a measure changed with `nodiscard` over the run, in percent of its median.
-fn drift(measure: Measure, visits: &[Measured<'_>]) -> Option<Figure> {
-    let visits = of_arm(visits, AbArm::Nodiscard);
-    let points: Vec<(f64, f64)> =
-        visits.filter_map(|visit| Some((visit.block as f64, (measure.value)(visit)?))).collect();
+fn drift(measure: Measure, visits: &[&Measured<'_>]) -> Option<Figure> {
+    let point = |visit: &&Measured<'_>| Some((visit.block as f64, (measure.value)(visit)?));
+    let points: Vec<(f64, f64)> = visits.iter().filter_map(point).collect();
     let values: Vec<f64> = points.iter().map(|point| point.1).collect();
     let middle = median(&values).filter(|middle| *middle > 0.0)?;
     let (first, last) = (points.first()?.0, points.last()?.0);
     let percent = |slope: f64| 100.0 * slope * (last - first) / middle;
     let figure = measure.drift().measured(percent(theil_sen(&points)?.slope))?;
-    let interval = sen_interval(&points, ALONE)
+    let mut figure = figure.with_n(points.len() as u64);
+    figure.interval = sen_interval(&points, ALONE)
         .and_then(|it| Interval::new(percent(it.low), percent(it.high), ALONE));
-    Some(figure.with_n(points.len() as u64).with_interval(interval))
+    figure.rests_on(visits.iter().map(|visit| visit.step));
+    Some(figure)
 }

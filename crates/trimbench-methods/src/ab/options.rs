@@ -25,6 +25,8 @@ named_enum! {
         DiscardAsync = "discard-async",
         /// Mounted with `nodiscard`; all free space is trimmed once, right after the deletion.
         Fstrim = "fstrim",
+        /// The same by `trimpace`, with `noticeable` as its target; real filesystems only.
+        Trimpace = "trimpace",
     }
 }
 
@@ -32,7 +34,7 @@ impl AbArm {
     /// How the filesystem is mounted.
     pub(super) fn way(self) -> MountDiscard {
         match self {
-            Self::Nodiscard | Self::Fstrim => MountDiscard::Off,
+            Self::Nodiscard | Self::Fstrim | Self::Trimpace => MountDiscard::Off,
             Self::Discard => MountDiscard::AtCommit,
             Self::DiscardAsync => MountDiscard::Deferred,
         }
@@ -43,7 +45,7 @@ impl AbArm {
         match self {
             Self::Discard => "discard",
             Self::DiscardAsync => "discard=async",
-            Self::Nodiscard | Self::Fstrim => self.id(),
+            Self::Nodiscard | Self::Fstrim | Self::Trimpace => self.id(),
         }
     }
 }
@@ -97,7 +99,7 @@ settings! {
             whole_size(Bytes::mib(1), Bytes::gib(1 << 10));
         /// time between starts of a small write and its fsync, as a database commits, {}; `none`:
         /// no such program
-        pub fsync_interval: Option<Nanos> = "fsync-interval", default_to("10ms"),
+        pub fsync_interval: Option<Nanos> = "fsync-interval", default_to("8ms"),
             or_word("none", within(Nanos::from_micros(100), Nanos::from_secs(60)));
         /// time between starts of a program, which reads one place after the other, {}; `none`: no
         /// such program

@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::Named as _;
-use trimbench_core::{Bytes, Caveat, DeviceStatistics, FileCommand, FileId, Instant, Nanos};
+use trimbench_core::{
+    Bytes, Caveat, DeviceStatistics, FileCommand, FileId, Instant, Nanos, ProgramEnd,
+};
 use trimbench_results::{DeletionDiscardsStep, Step};
 
 use super::analysis::blocks_needed;
@@ -77,7 +79,7 @@ pub(super) fn run(
     }
     let traced = read_accesses(method, session.traces)?;
     let discards = Discards::of(ground.files());
-    let delayed = [AbArm::DiscardAsync, AbArm::Fstrim];
+    let delayed = [AbArm::DiscardAsync, AbArm::Fstrim, AbArm::Trimpace];
     let mut experiment = Experiment {
         method,
         ground,
@@ -226,7 +228,7 @@ impl Experiment<'_, '_> {
         let begin = self.ground.files().now();
         let deleted_at = begin + self.method.lead;
         let end = deleted_at + self.window;
-        let deletion = Script::new(deleted_at, deletion(visit.arm, victims));
+        let deletion = Script::new(deleted_at, deletion(self.method, visit.arm, victims));
         let span = (begin, end);
         let mut load = VisitLoad {
             deletion,
@@ -245,6 +247,12 @@ impl Experiment<'_, '_> {
         self.runner.finish(self.ground.files(), &mut load.streams(), &mut watch)?;
         if let Some((count, errno)) = watch.failures() {
             return Err(MethodError::Broken { step: visit.id(), count, errno });
+        }
+        if let Some(errno) = watch.pacer_errno {
+            let end = self.ground.files().take_program_end();
+            let why = end.map_or_else(|| format!("cannot be run: {errno}"), |it| complaint_of(&it));
+            let problem = format!("`trimpace` {why}");
+            return Err(MethodError::Command { step: visit.id(), problem });
         }
         let (fsync_time, fsync_max) = watch.of_jobs(load.commits.as_ref());
         let (start_time, start_max) = watch.of_jobs(load.starts.as_ref());
@@ -277,7 +285,10 @@ impl Experiment<'_, '_> {
         let limit = begin + self.method.command_limit;
         let mut program = Single(Script::new(Instant::START, [vec![FileCommand::RunProgram]]));
         let mut observer = |sample: &Sample<FileCommand>| ended = Some(sample.completed);
-        let failed = |problem: String| MethodError::Command { step: visit.id(), problem };
+        let failed = |it: String| MethodError::Command {
+            step: visit.id(),
+            problem: format!("the command {it}"),
+        };
         loop {
             let files = self.ground.files();
             let until = (files.now() + SAMPLE_EVERY).min(limit);
@@ -302,9 +313,7 @@ impl Experiment<'_, '_> {
         }
         let end = files.take_program_end().unwrap_or_default();
         if !end.succeeded {
-            let line = end.complaint.lines().rev().find(|line| !line.trim().is_empty());
-            let line = line.map_or_else(String::new, |line| format!(": {}", line.trim()));
-            return Err(failed(format!("ended with {}{line}", end.status)));
+            return Err(failed(complaint_of(&end)));
         }
         let took = ended.map_or(Nanos::ZERO, |ended| ended.since(begin));
         let moved = |of: fn(&DeviceStatistics) -> Bytes| of(&closed).saturating_sub(of(&before));
@@ -384,11 +393,22 @@ impl Experiment<'_, '_> {
 
 /// The files go one after the other, as `rm` removes them; then all free space is trimmed, if the
 /// arm does that.
-fn deletion(arm: AbArm, victims: &[FileId]) -> Vec<Vec<FileCommand>> {
+fn deletion(method: &Ab, arm: AbArm, victims: &[FileId]) -> Vec<Vec<FileCommand>> {
     let unlinks = victims.iter().map(|&file| vec![FileCommand::Unlink { file }]);
-    let trim = [FileCommand::SyncFilesystem, FileCommand::TrimFreeSpace].map(|it| vec![it]);
-    let trim = trim.into_iter().filter(|_| arm == AbArm::Fstrim);
-    unlinks.chain(trim).collect()
+    let trim = match arm {
+        AbArm::Fstrim => Some(FileCommand::TrimFreeSpace),
+        AbArm::Trimpace => Some(FileCommand::TrimPaced { p99: method.noticeable }),
+        AbArm::Nodiscard | AbArm::Discard | AbArm::DiscardAsync => None,
+    };
+    let trim = trim.map(|trim| [vec![FileCommand::SyncFilesystem], vec![trim]]);
+    unlinks.chain(trim.into_iter().flatten()).collect()
+}
+
+/// How a program ended that failed, with its last line.
+fn complaint_of(end: &ProgramEnd) -> String {
+    let line = end.complaint.lines().rev().find(|line| !line.trim().is_empty());
+    let line = line.map_or_else(String::new, |line| format!(": {}", line.trim()));
+    format!("ended with {}{line}", end.status)
 }
 
 fn discarded(before: DeviceStatistics, after: DeviceStatistics) -> Bytes {

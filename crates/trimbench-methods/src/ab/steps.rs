@@ -91,5 +91,5 @@ pub(super) fn live(step: &Step) -> LiveFigures {
 
 /// The rows of each kind of step.
 pub(super) fn tables() -> StepKinds {
-    vec![("nodiscard, discard, discard-async, fstrim", AbVisitStep::rows(""))]
+    vec![("nodiscard, discard, discard-async, fstrim, trimpace", AbVisitStep::rows(""))]
 }

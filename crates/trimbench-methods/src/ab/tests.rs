@@ -288,6 +288,19 @@ fn pairs_beside_other_load_are_left_out_while_enough_remain() {
 }
 
 #[test]
+fn a_pause_spoils_its_block_and_not_the_run() {
+    let method = method(&[("blocks-max", "100")]);
+    let mut steps = blocks(&[30.0; 9], 0.0);
+    steps[3].caveat(Caveat::Paused);
+    assert!(!headline(&method, &steps).is_valid(), "too few blocks are left without it");
+    assert_eq!(blocks_needed(&method, &steps), 10);
+    steps.extend([visit(10, AbArm::Nodiscard, 100.0), visit(10, AbArm::Discard, 130.0)]);
+    let found = analyse(&method, &steps);
+    assert!(found.figures.iter().all(trimbench_results::Figure::is_valid));
+    assert!(found.caveats.is_empty(), "{:?}", found.caveats);
+}
+
+#[test]
 fn the_noise_decides_how_many_blocks_there_are_and_the_difference_does_not() {
     let method = method(&[("blocks-max", "100")]);
     let spread = |middle: f64, half: f64| -> Vec<Step> {

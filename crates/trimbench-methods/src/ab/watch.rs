@@ -27,6 +27,8 @@ pub(super) struct VisitWatch {
     pub(super) deletion: Nanos,
     /// All accesses and jobs' commands, those before the deletion included.
     pub(super) commands: u64,
+    /// Why `trimpace` failed.
+    pub(super) pacer_errno: Option<Errno>,
     failures: u64,
     last_errno: Option<Errno>,
 }
@@ -41,6 +43,7 @@ impl VisitWatch {
             served: 0,
             deletion: Nanos::ZERO,
             commands: 0,
+            pacer_errno: None,
             failures: 0,
             last_errno: None,
         }
@@ -75,6 +78,10 @@ impl VisitWatch {
 impl Observer<FileCommand> for VisitWatch {
     fn observe(&mut self, sample: &Sample<FileCommand>) {
         if let Status::Failed(errno) = sample.status {
+            if matches!(sample.command, FileCommand::TrimPaced { .. }) {
+                self.pacer_errno = Some(errno);
+                return;
+            }
             self.failures += 1;
             self.last_errno = Some(errno);
         }

@@ -21,6 +21,8 @@ const SIDES: [(&str, &str); 4] = [
     ("added", "ADDED"),
     ("found-from", "FOUND FROM"),
 ];
+/// Blanks before what is made of a difference, below its row.
+const REMARK_INDENT: usize = 4;
 /// Those of the differences.
 const ADDED: usize = 2;
 
@@ -73,7 +75,6 @@ fn table(arm: &str, sides: &Pivot<Coordinates, usize>, notes: &Notes, style: Sty
     columns.extend(SIDES[..=ADDED].iter().map(|(_, title)| GridColumn::number(title)));
     columns.push(GridColumn::number(&interval_name(level)));
     columns.extend(SIDES[ADDED + 1..].iter().map(|(_, title)| GridColumn::number(title)));
-    columns.push(GridColumn::text("note"));
     let mut grid = Grid::new(columns);
     let value = |figure: &Figure| figure.shown().quantity();
     for row in &sides.rows {
@@ -82,8 +83,13 @@ fn table(arm: &str, sides: &Pivot<Coordinates, usize>, notes: &Notes, style: Sty
         cells.extend(sides.cells(row, &[0, 1, ADDED], value));
         cells.push(interval(added, &added.shown(), level));
         cells.extend(sides.cells(row, &[ADDED + 1], value));
-        cells.push(joined([verdict(added), sides.marks(row, notes)]));
         grid.row(cells);
+        let marks = sides.marks(row, notes);
+        let note = if marks.is_empty() { marks } else { format!("note {marks}") };
+        let remark = joined([verdict(added), note]);
+        if !remark.is_empty() {
+            grid.span(REMARK_INDENT, remark);
+        }
     }
     grid.render(style)
 }

@@ -95,6 +95,7 @@ impl<M: Model<Command = BlockCommand>> Pool<M> {
             }
             FileCommand::PunchHole { .. }
             | FileCommand::TrimFreeSpace
+            | FileCommand::TrimPaced { .. }
             | FileCommand::RunProgram => {
                 unreachable!("such a command is refused")
             }
@@ -338,7 +339,7 @@ pub(super) fn validate(command: FileCommand) -> Result<(), Rejected> {
         FileCommand::TrimFreeSpace => {
             return Err(Rejected::Unsupported { operation: "FITRIM" });
         }
-        FileCommand::RunProgram => {
+        FileCommand::RunProgram | FileCommand::TrimPaced { .. } => {
             return Err(Rejected::Unsupported { operation: "running a program" });
         }
         FileCommand::Read { offset, length, .. } | FileCommand::Write { offset, length, .. } => {
