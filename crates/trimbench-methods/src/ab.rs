@@ -24,7 +24,7 @@ pub use steps::{AbLoadStep, AbProgramStep, AbReportedStep, AbVisitStep};
 
 use trimbench_core::rng::Rng;
 use trimbench_core::settings::FromSettings as _;
-use trimbench_core::{Bytes, Capabilities, DrainRule, FilesystemSpec, Medium, Opened};
+use trimbench_core::{Bytes, Capabilities, Clock, DrainRule, FilesystemSpec, Medium, Opened};
 use trimbench_results::{Metric, Step};
 
 use ground::Ground;
@@ -76,6 +76,11 @@ impl Method for Ab {
         let Medium::Directory { available, .. } = capabilities.medium else {
             return Err(NEEDS_A_DIRECTORY.into());
         };
+        let is_of_models = capabilities.clock == Clock::Virtual;
+        let runs_program = self.command.is_some() || self.has(AbArm::Trimpace);
+        if is_of_models && runs_program {
+            return Err("a command, or `trimpace`, runs on a real filesystem only".into());
+        }
         if self.needed() > available {
             return Err(Misfit(format!(
                 "it needs {} and there are {available}; free some space (a reserve of the \
@@ -98,6 +103,11 @@ impl Method for Ab {
     fn run(&self, on: Opened<'_>, session: &mut MethodSession<'_>) -> Result<(), MethodError> {
         match on {
             Opened::Directory(files) => session::run(self, Ground::Directory(files), session),
+            Opened::Filesystems(_) if self.command.is_some() => {
+                let reason = "a command runs in a directory that is there: name one, with \
+                              `--switch-mount`";
+                Err(MethodError::Unfit { reason: reason.into() })
+            }
             Opened::Filesystems(provisioner) => {
                 provisioner.make(&FilesystemSpec::default())?;
                 check_fit(self, provisioner.files().capabilities())?;

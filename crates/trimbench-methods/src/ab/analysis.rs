@@ -76,7 +76,9 @@ pub fn analyse(method: &Ab, steps: &[Step]) -> Findings {
 /// How many blocks it takes until the headline's interval is half as wide as what is noticed, in
 /// each direction, going by the noise of those that were measured; within the method's bounds.
 pub(super) fn blocks_needed(method: &Ab, steps: &[Step]) -> u32 {
-    let visits: Vec<Measured<'_>> = steps.iter().filter_map(StepOf::read).collect();
+    let mut visits: Vec<Measured<'_>> = steps.iter().filter_map(StepOf::read).collect();
+    // A run that goes on after an interruption comes to the same number.
+    visits.retain(|visit| visit.block <= u64::from(method.blocks));
     let headline = measures(method)[0];
     let arms = AbArm::NAMES.iter().map(|(_, arm)| *arm).filter(|arm| *arm != AbArm::Nodiscard);
     let needed = arms.filter_map(|arm| {

@@ -152,6 +152,11 @@ impl Ab {
         std::iter::once(AbArm::Nodiscard).chain(others(&arms)).collect()
     }
 
+    /// Whether this arm was asked for.
+    pub(super) fn has(&self, arm: AbArm) -> bool {
+        self.arms.as_ref().is_some_and(|arms| arms.contains(&arm))
+    }
+
     /// Visits of a block.
     fn visits(&self) -> u64 {
         1 + self.arms.as_ref().map_or(1, |arms| others(arms).count() as u64)

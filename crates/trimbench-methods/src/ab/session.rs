@@ -180,8 +180,7 @@ impl Experiment<'_, '_> {
             let before = self.ground.files().statistics();
             // The same in all arms of a block.
             let rng = session.rng.split("load").split(&visit.block.to_string());
-            let (load, commands) = self.run_load(visit, &victims, &rng)?;
-            let closed = self.ground.files().statistics();
+            let (load, closed, commands) = self.run_load(visit, &victims, &rng)?;
             self.judge_others(&mut step, visit.arm, (before, closed), commands);
             (Some(load), None, before, closed)
         };
@@ -218,13 +217,14 @@ impl Experiment<'_, '_> {
         Ok(self.discards.quiet(self.ground.files(), &mut self.runner, Instant::START)?)
     }
 
-    /// Deletes the files beside the load; what it waited for, and how many commands it had.
+    /// Deletes the files beside the load; what it waited for, the counters when the window closed,
+    /// and how many commands it had.
     fn run_load(
         &mut self,
         visit: &Visit,
         victims: &[FileId],
         rng: &Rng,
-    ) -> Result<(AbLoadStep, u64), MethodError> {
+    ) -> Result<(AbLoadStep, DeviceStatistics, u64), MethodError> {
         let begin = self.ground.files().now();
         let deleted_at = begin + self.method.lead;
         let end = deleted_at + self.window;
@@ -244,6 +244,8 @@ impl Experiment<'_, '_> {
             self.runner.run_until(files, &mut load.streams(), &mut watch, at)?;
             self.discards.note(files.statistics(), files.now());
         }
+        // What ends later, as a pass of `trimpace` may, is not in the window.
+        let closed = self.ground.files().statistics();
         self.runner.finish(self.ground.files(), &mut load.streams(), &mut watch)?;
         if let Some((count, errno)) = watch.failures() {
             return Err(MethodError::Broken { step: visit.id(), count, errno });
@@ -269,7 +271,7 @@ impl Experiment<'_, '_> {
             fsync_time,
             start_time,
         };
-        Ok((found, commands))
+        Ok((found, closed, commands))
     }
 
     /// Runs the user's command to its end; what it came to, and the counters then.

@@ -121,6 +121,10 @@ fn a_filesystem_that_cannot_be_switched_is_refused_before_anything_is_written() 
     let set = [("arms", "discard-async")];
     let error = run(&method(&set), "ext4:sim:vendor2,capacity=2GiB", Vec::new()).unwrap_err();
     assert!(error.to_string().contains("no `discard=async`"), "{error}");
+    for set in [("arms", "trimpace"), ("command", "true")] {
+        let error = run(&method(&[set]), "ext4:sim:vendor2,capacity=2GiB", Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("on a real filesystem only"), "{error}");
+    }
 }
 
 #[test]
@@ -315,6 +319,10 @@ fn the_noise_decides_how_many_blocks_there_are_and_the_difference_does_not() {
         assert!((35..=37).contains(&blocks), "{blocks} at {middle} ms");
     }
     assert_eq!(blocks_needed(&method, &spread(0.0, 50.0)), 100);
+    // What was measured beyond the first blocks changes nothing.
+    let mut more = spread(100.0, 4.8);
+    more.extend([visit(10, AbArm::Nodiscard, 100.0), visit(10, AbArm::Discard, 900.0)]);
+    assert_eq!(blocks_needed(&method, &more), 9);
 }
 
 #[test]
