@@ -58,8 +58,8 @@ pub fn ask_for_sizes_below(options: &mut PlanOptions) -> Result<String, Failure>
 fn sentence(directory: &str, found: &FileSizes, measured: Bytes) -> String {
     let bytes = |bytes: Bytes| quantity(bytes.0 as f64, "B");
     let mut text = format!(
-        "below `{directory}`: {} files of {}; half of that in files of {} or more, the largest has \
-         {}",
+        "below `{directory}`: {} files, {} in all; half of it lies in files of {} or more; the \
+         largest takes {}",
         trimbench_results::number::count(found.files),
         bytes(found.bytes),
         bytes(found.typical),

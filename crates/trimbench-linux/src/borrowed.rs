@@ -181,20 +181,9 @@ pub fn restore_abandoned() -> Result<Vec<Restored>, BorrowError> {
 }
 
 fn restore_abandoned_in(folder: &Path) -> Result<Vec<Restored>, BorrowError> {
-    let things = RegistryJournal::things_in(folder, RegistryKind::Setting);
-    let failed = |errno| BorrowError::Lock { path: folder.to_owned(), errno };
-    let mut all = Vec::new();
-    for disk in things.map_err(failed)? {
-        match lock(folder, &disk) {
-            Ok(journal) => all.extend(settle(&journal, &disk)),
-            Err(BorrowError::Held { .. }) => {}
-            Err(BorrowError::Lock { path, errno }) => {
-                all.push(Restored::Unreadable { path, errno });
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(all)
+    let unusable = |path, errno| Restored::Unreadable { path, errno };
+    RegistryJournal::settle_abandoned(folder, RegistryKind::Setting, settle, unusable)
+        .map_err(|errno| BorrowError::Lock { path: folder.to_owned(), errno })
 }
 
 fn lock(folder: &Path, disk: &str) -> Result<RegistryJournal, BorrowError> {
@@ -207,15 +196,11 @@ fn lock(folder: &Path, disk: &str) -> Result<RegistryJournal, BorrowError> {
 
 /// Acts on the journal of a process that is gone; `None` if there is no journal.
 fn settle(journal: &RegistryJournal, disk: &str) -> Option<Restored> {
-    let content = match journal.read() {
-        Ok(content) => content?,
-        Err(errno) => return Some(Restored::Unreadable { path: journal.path(), errno }),
-    };
-    let entry = Entry::from_json(&content).filter(|entry| entry.disk.name == disk);
-    let Some(entry) = entry else {
-        return Some(Restored::Unreadable { path: journal.path(), errno: Errno(libc::EBADMSG) });
-    };
-    Some(put_back(journal, disk, &entry))
+    let parse = |text: &[u8]| Entry::from_json(text).filter(|entry| entry.disk.name == disk);
+    match journal.entry(parse) {
+        Ok(entry) => entry.map(|entry| put_back(journal, disk, &entry)),
+        Err(errno) => Some(Restored::Unreadable { path: journal.path(), errno }),
+    }
 }
 
 /// Writes the original value back where that is safe, and removes the journal once there is nothing

@@ -33,6 +33,8 @@ mod pauses;
 mod ring;
 mod size_classes;
 mod statistics;
+#[cfg(test)]
+mod testing;
 mod tracepoints;
 mod workers;
 

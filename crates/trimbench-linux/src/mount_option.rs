@@ -92,8 +92,9 @@ impl BorrowedMountOption {
             let filesystem = mount.filesystem;
             return Err(MountOptionError::Fixed { filesystem, why });
         }
-        let journal = lock(folder, &thing(mount.device), &mount)?;
-        let recovered = settle(&journal);
+        let name = thing(mount.device);
+        let journal = lock(folder, &name, &mount)?;
+        let recovered = settle(&journal, &name);
         match &recovered {
             Some(MountRestored::Unreadable { path, .. }) => {
                 return Err(MountOptionError::Unreadable { path: path.clone() });
@@ -199,20 +200,9 @@ pub fn restore_abandoned_mounts() -> Result<Vec<MountRestored>, MountOptionError
 }
 
 fn restore_abandoned_in(folder: &Path) -> Result<Vec<MountRestored>, MountOptionError> {
-    let things = RegistryJournal::things_in(folder, RegistryKind::Mount);
-    let failed = |errno| MountOptionError::Lock { path: folder.to_owned(), errno };
-    let mut all = Vec::new();
-    for thing in things.map_err(failed)? {
-        match RegistryJournal::take_in(folder, RegistryKind::Mount, &thing) {
-            Ok(journal) => all.extend(settle(&journal)),
-            Err(JournalError::Held { .. }) => {}
-            Err(JournalError::Lock { path, errno }) => {
-                all.push(MountRestored::Unreadable { path, errno });
-            }
-            Err(_) => return Err(failed(Errno::EIO)),
-        }
-    }
-    Ok(all)
+    let unusable = |path, errno| MountRestored::Unreadable { path, errno };
+    RegistryJournal::settle_abandoned(folder, RegistryKind::Mount, settle, unusable)
+        .map_err(|errno| MountOptionError::Lock { path: folder.to_owned(), errno })
 }
 
 /// What journals call a filesystem: its device numbers, those of one that is mounted.
@@ -220,9 +210,9 @@ fn thing((major, minor): (u32, u32)) -> String {
     format!("{major}:{minor}")
 }
 
-fn lock(folder: &Path, thing: &str, mount: &Mount) -> Result<RegistryJournal, MountOptionError> {
+fn lock(folder: &Path, name: &str, mount: &Mount) -> Result<RegistryJournal, MountOptionError> {
     let mount_point = || mount.mount_point.clone();
-    RegistryJournal::take_in(folder, RegistryKind::Mount, thing).map_err(|error| match error {
+    RegistryJournal::take_in(folder, RegistryKind::Mount, name).map_err(|error| match error {
         JournalError::Held { process } => {
             MountOptionError::Held { mount_point: mount_point(), process }
         }
@@ -232,17 +222,12 @@ fn lock(folder: &Path, thing: &str, mount: &Mount) -> Result<RegistryJournal, Mo
 }
 
 /// Acts on the journal of a process that is gone; `None` if there is no journal.
-fn settle(journal: &RegistryJournal) -> Option<MountRestored> {
-    let path = || journal.path();
-    let content = match journal.read() {
-        Ok(content) => content?,
-        Err(errno) => return Some(MountRestored::Unreadable { path: path(), errno }),
-    };
-    let Some(entry) = Entry::from_json(&content) else {
-        let errno = Errno(libc::EBADMSG);
-        return Some(MountRestored::Unreadable { path: path(), errno });
-    };
-    Some(put_back(journal, &entry))
+fn settle(journal: &RegistryJournal, name: &str) -> Option<MountRestored> {
+    let parse = |text: &[u8]| Entry::from_json(text).filter(|entry| thing(entry.device) == name);
+    match journal.entry(parse) {
+        Ok(entry) => entry.map(|entry| put_back(journal, &entry)),
+        Err(errno) => Some(MountRestored::Unreadable { path: journal.path(), errno }),
+    }
 }
 
 /// Puts the original option back where that is safe, and removes the journal once there is nothing

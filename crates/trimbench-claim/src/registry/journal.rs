@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use trimbench_core::Errno;
 
-use super::{RegistryKind, folder, open};
+use super::{RegistryKind, open};
 use crate::errno::errno_of;
 use crate::opening;
 
@@ -62,16 +62,8 @@ pub enum JournalError {
 }
 
 impl RegistryJournal {
-    /// Takes the right to work on this thing, in the [`folder`] of this user. The name of the thing
-    /// is one of the kernel's, without `/`.
-    ///
-    /// # Errors
-    /// [`JournalError`].
-    pub fn take(what: RegistryKind, thing: &str) -> Result<Self, JournalError> {
-        Self::take_in(&folder(), what, thing)
-    }
-
-    /// The same in another folder.
+    /// Takes the right to work on this thing, whose journal is in this folder. The name of the
+    /// thing is one of the kernel's, without `/`.
     ///
     /// # Errors
     /// [`JournalError`].
@@ -92,20 +84,9 @@ impl RegistryJournal {
         }
     }
 
-    /// The things of this kind that have a journal in [`folder`], sorted; none where there is no
+    /// The things of this kind that have a journal in the folder, sorted; none where there is no
     /// such folder.
-    ///
-    /// # Errors
-    /// `EPERM` if others may enter the folder.
-    pub fn things(what: RegistryKind) -> Result<Vec<String>, Errno> {
-        Self::things_in(&folder(), what)
-    }
-
-    /// The same in another folder.
-    ///
-    /// # Errors
-    /// `EPERM` if others may enter the folder.
-    pub fn things_in(folder: &Path, what: RegistryKind) -> Result<Vec<String>, Errno> {
+    fn things_in(folder: &Path, what: RegistryKind) -> Result<Vec<String>, Errno> {
         if std::fs::symlink_metadata(folder).is_err_and(|error| errno_of(error).0 == libc::ENOENT) {
             return Ok(Vec::new());
         }
@@ -120,6 +101,27 @@ impl RegistryJournal {
         }
         things.sort();
         Ok(things)
+    }
+
+    /// Has `settle` act on each thing of this kind, in the order of their names, that a process left
+    /// which is gone, and gathers what it says. Things that living processes work on are left
+    /// out. `unusable` says where a lock is that cannot be used, and why not.
+    ///
+    /// # Errors
+    /// `EPERM` if others may enter the folder.
+    pub fn settle_abandoned<T>(
+        folder: &Path,
+        what: RegistryKind,
+        settle: impl Fn(&Self, &str) -> Option<T>,
+        unusable: impl Fn(PathBuf, Errno) -> T,
+    ) -> Result<Vec<T>, Errno> {
+        let things = Self::things_in(folder, what)?.into_iter();
+        let settled = things.filter_map(|thing| match Self::take_in(folder, what, &thing) {
+            Ok(journal) => settle(&journal, &thing),
+            Err(JournalError::Held { .. }) => None,
+            Err(JournalError::Lock { path, errno }) => Some(unusable(path, errno)),
+        });
+        Ok(settled.collect())
     }
 
     /// Where the journal is, for messages.
@@ -148,6 +150,15 @@ impl RegistryJournal {
         file.take(LONGEST + 1).read_to_end(&mut content).map_err(errno_of)?;
         let fits = u64::try_from(content.len()).is_ok_and(|length| length <= LONGEST);
         if fits { Ok(Some(content)) } else { Err(Errno(libc::EFBIG)) }
+    }
+
+    /// The entry that `parse` finds in the journal; `None` if there is no journal.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`]; `EBADMSG` if it is no entry.
+    pub fn entry<E>(&self, parse: impl Fn(&[u8]) -> Option<E>) -> Result<Option<E>, Errno> {
+        let Some(content) = self.read()? else { return Ok(None) };
+        parse(&content).map(Some).ok_or(Errno(libc::EBADMSG))
     }
 
     /// Replaces the journal by this content, or leaves it as it was.

@@ -49,13 +49,14 @@ impl TargetKind for DirectorySpec {
 
     fn outlook(&self, consent: &Consent) -> Result<TargetOutlook, TargetError> {
         let ideal = ideal_directory(Bytes(u64::MAX), Clock::Wall);
-        let destroys = if consent.switch_mount {
-            "nothing: works in a directory of its own; the filesystem may be remounted, and is put \
-             back"
+        let (destroys, privileges) = if consent.switch_mount {
+            let destroys = "nothing: works in a directory of its own; the filesystem may be \
+                 remounted, and is put back";
+            (destroys, "root, to remount the filesystem")
         } else {
-            "nothing: works in a directory of its own"
+            let privileges = "to write in the directory; root for `mode=trim`";
+            ("nothing: works in a directory of its own", privileges)
         };
-        let privileges = "to write in the directory; root for `mode=trim`";
         let room = DirectoryTarget::room_in(&self.path);
         Ok(TargetOutlook { room, ..TargetOutlook::new(ideal, destroys, privileges) })
     }

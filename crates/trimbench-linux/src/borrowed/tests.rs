@@ -3,9 +3,7 @@ use std::os::unix::fs::symlink;
 use std::process::{Child, Command, Stdio};
 
 use super::*;
-
-/// Where the test runs again as the process that is killed: its journals, and its disk.
-const CHILD: &str = "TRIMBENCH_TEST_BORROWS";
+use crate::testing::{borrow_until_killed, borrower, kill};
 
 /// A loop device of our own with its journals; detached when dropped.
 struct Place {
@@ -62,20 +60,12 @@ impl Place {
 
     /// A process that has borrowed the setting and set 4 MiB, then is killed.
     fn kill_a_borrower(&self, test: &str) {
-        let mut child = self.borrower(test);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill(self.borrower(test));
     }
 
     fn borrower(&self, test: &str) -> Child {
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", &format!("borrowed::tests::{test}"), "--nocapture"]);
-        child.env(CHILD, format!("{}\n{}", self.entries.display(), self.node));
-        let child = child.stdout(Stdio::null()).spawn().unwrap();
-        while self.now() != 4 << 20 {
-            rest();
-        }
-        child
+        let test = format!("borrowed::tests::{test}");
+        borrower(&test, &self.entries, &self.node, || self.now() == 4 << 20)
     }
 }
 
@@ -99,24 +89,14 @@ fn detach(node: &str) {
     let _ = Command::new("losetup").args(["--detach", node]).output();
 }
 
-/// In the process that is to be killed: borrows and waits.
-fn borrow_until_killed() {
-    let Some(place) = std::env::var_os(CHILD) else { return };
-    let place = place.into_string().unwrap();
-    let (entries, node) = place.split_once('\n').unwrap();
-    let disk = BlockDevice::from_node(Path::new(node)).unwrap();
-    let mut borrowed = BorrowedSetting::take_in(Path::new(entries), &disk).unwrap();
-    borrowed.set(Bytes::mib(4)).unwrap();
-    // Ends by itself if the test that was to kill it is gone.
-    for _ in 0..3_000 {
-        rest();
-    }
-    std::process::abort();
-}
-
-#[expect(clippy::disallowed_methods, reason = "waits for a real process")]
-fn rest() {
-    std::thread::sleep(std::time::Duration::from_millis(10));
+/// In the process that is to be killed.
+fn borrow_4_mib_until_killed() {
+    borrow_until_killed(|entries, node| {
+        let disk = BlockDevice::from_node(Path::new(node)).unwrap();
+        let mut borrowed = BorrowedSetting::take_in(entries, &disk).unwrap();
+        borrowed.set(Bytes::mib(4)).unwrap();
+        borrowed
+    });
 }
 
 #[test]
@@ -163,15 +143,14 @@ fn what_is_set_is_a_multiple_of_the_granularity_within_the_hardwares_limit() {
 #[test]
 fn a_killed_borrower_is_tidied_up_after() {
     let test = "a_killed_borrower_is_tidied_up_after";
-    borrow_until_killed();
+    borrow_4_mib_until_killed();
     let Some(place) = Place::of_1_gib(test) else { return };
-    let mut child = place.borrower(test);
+    let child = place.borrower(test);
     assert_eq!(place.restore_abandoned(), [], "a living process keeps it");
     let Err(BorrowError::Held { process, .. }) = place.take() else { panic!("taken twice") };
     assert_eq!(process, Some(child.id()));
     assert_eq!(place.now(), 4 << 20);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(child);
     let expected = Restored::PutBack { device: place.disk.name.clone(), value: Bytes::gib(1) };
     assert_eq!(place.restore_abandoned(), [expected]);
     assert_eq!((place.now(), place.journal().exists()), (1 << 30, false));
@@ -181,7 +160,7 @@ fn a_killed_borrower_is_tidied_up_after() {
 #[test]
 fn who_borrows_after_a_kill_knows_the_original() {
     let test = "who_borrows_after_a_kill_knows_the_original";
-    borrow_until_killed();
+    borrow_4_mib_until_killed();
     let Some(place) = Place::of_1_gib(test) else { return };
     place.kill_a_borrower(test);
     let borrowed = place.take().unwrap();
@@ -192,7 +171,7 @@ fn who_borrows_after_a_kill_knows_the_original() {
 #[test]
 fn what_somebody_else_has_set_survives() {
     let test = "what_somebody_else_has_set_survives";
-    borrow_until_killed();
+    borrow_4_mib_until_killed();
     let Some(place) = Place::of_1_gib(test) else { return };
     place.kill_a_borrower(test);
     place.set_by_somebody_else(1 << 29);
@@ -213,7 +192,7 @@ fn what_somebody_else_has_set_survives() {
 #[test]
 fn a_disk_that_was_replaced_is_left_alone() {
     let test = "a_disk_that_was_replaced_is_left_alone";
-    borrow_until_killed();
+    borrow_4_mib_until_killed();
     let Some(place) = Place::of_1_gib(test) else { return };
     place.kill_a_borrower(test);
     attach_again(&place);
@@ -237,7 +216,7 @@ fn attach_again(place: &Place) {
 #[test]
 fn journals_that_are_torn_or_of_others_are_not_trusted() {
     let test = "journals_that_are_torn_or_of_others_are_not_trusted";
-    borrow_until_killed();
+    borrow_4_mib_until_killed();
     let Some(place) = Place::of_1_gib(test) else { return };
     place.kill_a_borrower(test);
     let whole = fs::read_to_string(place.journal()).unwrap();

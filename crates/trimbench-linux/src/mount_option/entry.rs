@@ -17,7 +17,7 @@ pub(super) struct Entry {
     version: u32,
     pub(super) boot_id: String,
     /// Major and minor number of the filesystem: of those that are mounted, no two have the same.
-    device: (u32, u32),
+    pub(super) device: (u32, u32),
     pub(super) filesystem: String,
     /// What was mounted: `/dev/sdb1`.
     source: String,

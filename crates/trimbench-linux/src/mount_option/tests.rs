@@ -5,9 +5,7 @@ use std::process::{Child, Command, Stdio};
 use MountDiscard::{AtCommit, Deferred, Off};
 
 use super::*;
-
-/// Where the test runs again as the process that is killed: its journals, and its mount.
-const CHILD: &str = "TRIMBENCH_TEST_REMOUNTS";
+use crate::testing::{borrow_until_killed, borrower, kill};
 
 /// A filesystem in an image of our own with its journals; unmounted when dropped.
 struct Place {
@@ -72,20 +70,12 @@ impl Place {
 
     /// A process that has switched to `discard`, and waits to be killed.
     fn borrower(&self, test: &str) -> Child {
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", &format!("mount_option::tests::{test}"), "--nocapture"]);
-        child.env(CHILD, format!("{}\n{}", self.entries.display(), self.mounted.display()));
-        let child = child.stdout(Stdio::null()).spawn().unwrap();
-        while self.now() != MountDiscard::AtCommit {
-            rest();
-        }
-        child
+        let (test, mounted) = (format!("mount_option::tests::{test}"), self.mounted.to_str());
+        borrower(&test, &self.entries, mounted.unwrap(), || self.now() == AtCommit)
     }
 
     fn kill_a_borrower(&self, test: &str) {
-        let mut child = self.borrower(test);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        kill(self.borrower(test));
     }
 }
 
@@ -95,24 +85,13 @@ impl Drop for Place {
     }
 }
 
-/// In the process that is to be killed: borrows and waits.
-fn borrow_until_killed() {
-    let Some(place) = std::env::var_os(CHILD) else { return };
-    let place = place.into_string().unwrap();
-    let (entries, mounted) = place.split_once('\n').unwrap();
-    let mut borrowed =
-        BorrowedMountOption::take_in(Path::new(entries), Path::new(mounted)).unwrap();
-    borrowed.set(MountDiscard::AtCommit).unwrap();
-    // Ends by itself if the test that was to kill it is gone.
-    for _ in 0..3_000 {
-        rest();
-    }
-    std::process::abort();
-}
-
-#[expect(clippy::disallowed_methods, reason = "waits for a real process")]
-fn rest() {
-    std::thread::sleep(std::time::Duration::from_millis(10));
+/// In the process that is to be killed.
+fn switch_until_killed() {
+    borrow_until_killed(|entries, mounted| {
+        let mut borrowed = BorrowedMountOption::take_in(entries, Path::new(mounted)).unwrap();
+        borrowed.set(AtCommit).unwrap();
+        borrowed
+    });
 }
 
 #[test]
@@ -194,15 +173,14 @@ fn xfs_is_refused_because_its_remount_changes_nothing() {
 #[test]
 fn a_killed_borrower_is_tidied_up_after() {
     let test = "a_killed_borrower_is_tidied_up_after";
-    borrow_until_killed();
+    switch_until_killed();
     let Some(place) = Place::ext4(test, "nodiscard,lazytime") else { return };
     let before = place.mount().options;
-    let mut child = place.borrower(test);
+    let child = place.borrower(test);
     assert_eq!(place.restore_abandoned(), [], "a living process keeps it");
     let Err(MountOptionError::Held { process, .. }) = place.take() else { panic!("taken twice") };
     assert_eq!((process, place.now()), (Some(child.id()), AtCommit));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(child);
     let expected = MountRestored::PutBack { mount_point: place.mounted.clone(), way: Off };
     assert_eq!(place.restore_abandoned(), [expected]);
     assert_eq!((place.mount().options, place.journal().exists()), (before, false));
@@ -217,7 +195,7 @@ fn a_killed_borrower_is_tidied_up_after() {
 #[test]
 fn journals_of_others_are_not_trusted_and_what_is_gone_is_left_alone() {
     let test = "journals_of_others_are_not_trusted_and_what_is_gone_is_left_alone";
-    borrow_until_killed();
+    switch_until_killed();
     let Some(place) = Place::ext4(test, "nodiscard") else { return };
     place.kill_a_borrower(test);
     let (journal, whole) = (place.journal(), fs::read_to_string(place.journal()).unwrap());
@@ -227,6 +205,7 @@ fn journals_of_others_are_not_trusted_and_what_is_gone_is_left_alone() {
         whole.replace("\"version\":1", "\"version\":2"),
         whole.replace("{\"version\"", "{\"more\":1,\"version\""),
         whole.replace("\"original\":\"nodiscard\"", "\"original\":\"ro\""),
+        whole.replace("\"device\":[", "\"device\":[1"),
     ];
     for content in torn {
         fs::write(&journal, &content).unwrap();

@@ -35,11 +35,14 @@ fn by_visit(
     for session in sessions {
         for (arm, _) in AbArm::NAMES {
             let visits = session.steps_of(arm).filter_map(StepOf::<AbVisitStep>::read);
-            let (x, y) = visits
+            let (x, y): (Vec<f64>, _) = visits
                 .filter_map(|visit| Some((visit.place as f64, value(&visit)?)))
                 .map(|(x, y)| (x, Some(y)))
                 .unzip();
-            if let Some(series) = Series::new("visit", "ms", x, y) {
+            // An arm that was not asked for has no line, and no place in the legend.
+            if !x.is_empty()
+                && let Some(series) = Series::new("visit", "ms", x, y)
+            {
                 chart.curve(ChartSeries::line(format!("{}, {arm}", session.label), &series));
             }
         }
