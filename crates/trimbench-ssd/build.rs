@@ -7,7 +7,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 fn main() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../profiles");
+    // Asked at run time: where two checkouts share a target folder, this program may be of the other.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let folder = Path::new(&package).join("../../profiles");
     println!("cargo:rerun-if-changed={}", folder.display());
     let order: Vec<&str> = include_str!("src/profile/order.txt").lines().collect();
     let mut names: Vec<String> = std::fs::read_dir(&folder)
