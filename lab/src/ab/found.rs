@@ -1,17 +1,20 @@
 //! What `ab` says of ext4 on a disk whose discards take 20 ms, and on one where they cost nothing;
 //! and of the same disks while they become slower.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use tests::Need::{Filesystem, Loop, Program, Root};
-use tests::program::record;
+use tests::program::{BuiltProgram, record};
 use tests::slow_disk::{SlowDevice, SlowDisk};
 use trimbench_core::exit;
 use trimbench_results::{RunRecord, Session, Verdict};
+use xtask::steps::Deadline;
 
+use crate::attempts::Attempts;
 use crate::entry::Entry;
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
@@ -28,6 +31,8 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// Runs of each kind in the short form and in full.
 const RUNS: [u64; 2] = [1, 10];
+/// Runs at a time, each on a disk of its own. One takes a tenth of a processor, and waits else.
+const WORKERS: usize = 5;
 /// A p99.9 takes 10,000 reads and writes a visit.
 const SETTINGS: [&str; 8] = [
     "deletes=256MiB",
@@ -95,19 +100,27 @@ fn verdicts(session: &Session) -> impl Iterator<Item = &Verdict> {
     session.figures.iter().filter_map(|figure| figure.verdict.as_ref())
 }
 
-fn sessions(lab: &Lab<'_>, runs: u64, disk: (Duration, f64)) -> Result<Vec<Session>> {
-    (1..=runs).map(|seed| session(lab, seed, disk)).collect()
+fn sessions(lab: &Lab<'_>, count: u64, disk: (Duration, f64)) -> Result<Vec<Session>> {
+    let (deadline, program) = (lab.deadline(), lab.program()?.clone());
+    let attempts = Attempts { name: "runs of ab", count, workers: WORKERS, deadline };
+    attempts.make(|_, number| {
+        let memory = tempfile::tempdir_in("/dev/shm").context("make a folder in /dev/shm")?;
+        session(&program, &memory.path().join("run"), (number + 1, deadline), disk)
+    })
 }
 
 /// A run on a disk whose discards stop it for so long, and that becomes slower by this share.
-fn session(lab: &Lab<'_>, seed: u64, (cost, drift): (Duration, f64)) -> Result<Session> {
+fn session(
+    program: &BuiltProgram,
+    place: &Path,
+    (seed, deadline): (u64, Deadline),
+    (cost, drift): (Duration, f64),
+) -> Result<Session> {
     let device = SlowDevice::stopped_by_discards(MEBIBYTES, cost);
     let disk = SlowDisk::on(device, "ext4", &["-q"], "nodiscard");
     disk.delay(SERVICE);
-    let memory = lab.memory_folder()?;
-    let place = memory.path().join("run");
     let target = disk.path().to_str().context("a name in ASCII")?;
-    let mut command = lab.program()?.run_command("ab", (target, &SETTINGS), &place);
+    let mut command = program.run_command("ab", (target, &SETTINGS), place);
     command.args(["--switch-mount", "--seed", &seed.to_string()]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let mut child = child.context("start `trimbench run ab`")?;
@@ -116,7 +129,7 @@ fn session(lab: &Lab<'_>, seed: u64, (cost, drift): (Duration, f64)) -> Result<S
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if lab.deadline().remaining().is_zero() {
+        if deadline.remaining().is_zero() {
             child.kill()?;
             child.wait()?;
             bail!("`trimbench run ab` did not end in time");
@@ -130,6 +143,6 @@ fn session(lab: &Lab<'_>, seed: u64, (cost, drift): (Duration, f64)) -> Result<S
     if !status.code().is_some_and(|code| ends.contains(&code)) {
         bail!("`trimbench run ab` ended with {status}");
     }
-    let RunRecord { mut sessions, .. } = record(&place)?;
+    let RunRecord { mut sessions, .. } = record(place)?;
     sessions.pop().context("a record without a session")
 }
