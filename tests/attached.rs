@@ -13,12 +13,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
-use tests::nbd::{NbdClient, NbdCommand, NbdServer, greet, option_head, request_head};
+use tests::nbd::{NbdClient, NbdServer};
 use tests::{Mounted, Need, requires, run, scratch};
-use trimbench_attach::{
-    Answer, AttachedDrive, Attachment, BackingPlace, LiveFault, Order, Request, RequestKind, ask,
-    attached,
-};
+use trimbench_attach::{AttachedDrive, Attachment, BackingPlace, Request, RequestKind};
 use trimbench_core::{Bytes, Errno};
 use trimbench_ssd::{Profile, SsdConfig};
 
@@ -174,182 +171,6 @@ fn a_queue_of_64_arrives_whole_and_what_fio_wrote_is_there() {
 }
 
 #[test]
-fn what_was_synced_before_a_power_cut_is_there_after_it() {
-    let test = "what_was_synced_before_a_power_cut_is_there_after_it";
-    let needs = [NEEDS.as_slice(), &[Filesystem("ext4"), Program("mkfs.ext4")]].concat();
-    if !requires(test, &needs) {
-        return;
-    }
-    let attachment = new(config("generic-sata-tlc"));
-    let drive = attach(&attachment);
-    let node = drive.node().to_str().expect("a device").to_owned();
-    run("mkfs.ext4", &["-q", &node]);
-    let folder = scratch();
-    let file = |number: u32| folder.path().join(format!("file{number}"));
-    for round in 1..=3 {
-        let mounted = Mounted::new(&["-o", "discard", &node], folder.path());
-        for number in 0..20 {
-            write_durably(&file(number), &content(number, round));
-        }
-        (20..40).for_each(|number| fs::write(file(number), content(number, round)).unwrap());
-        drive.engine().plant(&LiveFault::PowerCut).unwrap();
-        assert!(
-            fs::write(file(50), "x").and_then(|()| fs::File::open(file(50))?.sync_all()).is_err()
-        );
-        drop(mounted);
-        drive.engine().plant(&LiveFault::PowerOn).unwrap();
-        // The journal is replayed by the mount; then nothing is wrong.
-        drop(Mounted::new(&["-o", "discard", &node], folder.path()));
-        run("e2fsck", &["-fn", &node]);
-        let mounted = Mounted::new(&["-o", "ro", &node], folder.path());
-        for number in 0..20 {
-            assert!(fs::read(file(number)).unwrap() == content(number, round), "{number}");
-        }
-        drop(mounted);
-    }
-    assert_replayed(&drive, &attachment);
-}
-
-fn write_durably(path: &Path, bytes: &[u8]) {
-    fs::write(path, bytes).unwrap();
-    fs::File::open(path).unwrap().sync_all().unwrap();
-}
-
-/// A drive that nbdkit serves by the plugin beside the test's own program.
-fn over_nbd(settings: &[&str]) -> NbdServer {
-    let built = std::env::current_exe().unwrap();
-    NbdServer::start(built.with_file_name("libtrimbench_nbdkit.so"), settings)
-}
-
-fn run_fio(nbd: &NbdServer, arguments: &[&str]) {
-    let output = nbd.fio().arg("--name=job").args(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-fn ask_drive(nbd: &NbdServer, order: &Order) -> Answer {
-    let device = format!("nbd:{}", nbd.process());
-    let drives = attached().unwrap();
-    let own = drives.iter().find(|(_, status)| status.device == Path::new(&device));
-    ask(&own.expect("it is listed").0, order).unwrap()
-}
-
-#[test]
-fn over_nbd_discards_run_side_by_side_and_what_was_written_is_there() {
-    let test = "over_nbd_discards_run_side_by_side_and_what_was_written_is_there";
-    if !requires(test, &[Root, Program("nbdkit"), Program("fio")]) {
-        return;
-    }
-    let nbd = over_nbd(&["plain-nvme-tlc,trim.mode=queued", "capacity=1GiB", "slow-down=20"]);
-    run_fio(&nbd, &["--rw=randwrite", "--bs=4k", "--size=4m", "--verify=crc32c", "--iodepth=16"]);
-    run_fio(&nbd, &["--rw=randtrim", "--bs=64k", "--offset=512m", "--size=16m", "--iodepth=8"]);
-    let statistics = match ask_drive(&nbd, &Order::Statistics) {
-        Answer::Statistics(statistics) => statistics,
-        other => panic!("{other:?}"),
-    };
-    assert!(statistics.most_under_way >= 8, "{statistics:?}");
-    let discards = statistics.kinds.iter().find(|it| it.kind == RequestKind::Discard).unwrap();
-    assert_eq!((discards.count, discards.bytes), (256, 16 << 20));
-    // nbdkit ends it, and nobody else.
-    let stop = ask_drive(&nbd, &Order::Stop);
-    assert!(matches!(stop, Answer::Refused(reason) if reason.contains("process")));
-}
-
-/// A drive over NBD, and a client of it.
-fn hostile_server() -> (NbdServer, NbdClient) {
-    let server = over_nbd(&["generic-nvme-tlc", "capacity=1GiB"]);
-    let client = NbdClient::begin(&server).unwrap();
-    (server, client)
-}
-
-#[test]
-fn over_nbd_places_that_are_none_of_the_drive_are_refused() {
-    let test = "over_nbd_places_that_are_none_of_the_drive_are_refused";
-    if !requires(test, &[Root, Program("nbdkit")]) {
-        return;
-    }
-    let (mut server, mut client) = hostile_server();
-    let capacity: u64 = 1 << 30;
-    let last = (capacity - 4_096, 4_096);
-    client.ask(NbdCommand::Write, last, &[7; 4_096]).unwrap().unwrap();
-    for command in
-        [NbdCommand::Read, NbdCommand::Trim, NbdCommand::WriteZeroes, NbdCommand::Unknown(77)]
-    {
-        for place in [
-            (capacity, 512),
-            (capacity - 512, 1_024),
-            (u64::MAX - 511, 512),
-            (u64::MAX, u32::MAX),
-            (4_096, u32::MAX),
-        ] {
-            let answer = client.ask(command, place, &[]).unwrap();
-            assert!(answer.is_err(), "{command:?} {place:?}");
-        }
-    }
-    let beyond = client.ask(NbdCommand::Write, (capacity - 512, 1_024), &[9; 1_024]).unwrap();
-    assert!(beyond.is_err());
-    assert!(client.ask(NbdCommand::Read, last, &[]).unwrap().unwrap() == [7; 4_096]);
-    let memory = fs::read_to_string(format!("/proc/{}/status", server.process())).unwrap();
-    let most = xtask::process::peak_kib(&memory).unwrap();
-    assert!(most < 1 << 20, "4 GiB were asked for, and {most} KiB taken");
-    assert!(server.is_running());
-}
-
-#[test]
-fn over_nbd_who_breaks_off_or_floods_ends_his_own_connection_only() {
-    use std::io::Write as _;
-
-    let test = "over_nbd_who_breaks_off_or_floods_ends_his_own_connection_only";
-    if !requires(test, &[Root, Program("nbdkit")]) {
-        return;
-    }
-    let (mut server, mut client) = hostile_server();
-    client.ask(NbdCommand::Write, (0, 4_096), &[7; 4_096]).unwrap().unwrap();
-    let mut half_option = server.connect().unwrap();
-    greet(&mut half_option).unwrap();
-    half_option.write_all(&option_head(7, 1 << 20)[..9]).unwrap();
-    let mut half_request = NbdClient::begin(&server).unwrap();
-    let head = request_head(NbdCommand::Write, 1, (0, 4_096));
-    half_request.stream().write_all(&head[..13]).unwrap();
-    let mut half_write = NbdClient::begin(&server).unwrap();
-    half_write.send(NbdCommand::Write, (0, 4_096), &[9; 100]).unwrap();
-    let mut flood = server.connect().unwrap();
-    greet(&mut flood).unwrap();
-    let is_thrown_out = (0..100_000_u32).any(|number| {
-        let option = [option_head(1_000 + number, 4_096), vec![0; 4_096]].concat();
-        flood.write_all(&option).is_err()
-    });
-    assert!(is_thrown_out);
-    let mut gone = NbdClient::begin(&server).unwrap();
-    // Of several that are answered at once nbdkit 1.32 ends, whatever its plugin.
-    gone.send(NbdCommand::Read, (0, 1 << 20), &[]).unwrap();
-    drop(gone);
-    // The slow ones are still connected.
-    assert!(client.ask(NbdCommand::Read, (0, 4_096), &[]).unwrap().unwrap() == [7; 4_096]);
-    drop((half_option, half_request, half_write));
-    let mut next = NbdClient::begin(&server).unwrap();
-    assert!(next.ask(NbdCommand::Read, (0, 4_096), &[]).unwrap().unwrap() == [7; 4_096]);
-    assert!(server.is_running());
-}
-
-#[test]
-fn over_nbd_a_second_client_reads_what_the_first_one_wrote() {
-    let test = "over_nbd_a_second_client_reads_what_the_first_one_wrote";
-    if !requires(test, &[Root, Program("nbdkit")]) {
-        return;
-    }
-    let (server, mut first) = hostile_server();
-    let mut second = NbdClient::begin(&server).unwrap();
-    for round in 1..=20 {
-        let place = (u64::from(round) * 4_096, 4_096);
-        first.ask(NbdCommand::Write, place, &[round; 4_096]).unwrap().unwrap();
-        first.ask(NbdCommand::Flush, (0, 0), &[]).unwrap().unwrap();
-        assert!(second.ask(NbdCommand::Read, place, &[]).unwrap().unwrap() == [round; 4_096]);
-        second.ask(NbdCommand::WriteZeroes, place, &[]).unwrap().unwrap();
-        assert!(first.ask(NbdCommand::Read, place, &[]).unwrap().unwrap() == [0; 4_096]);
-    }
-}
-
-#[test]
 fn nobody_but_its_user_reaches_a_drive_and_nothing_looks_into_it() {
     use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 
@@ -357,7 +178,8 @@ fn nobody_but_its_user_reaches_a_drive_and_nothing_looks_into_it() {
     if !requires(test, &[NEEDS.as_slice(), &[Program("nbdkit")]].concat()) {
         return;
     }
-    let (server, _client) = hostile_server();
+    let server = NbdServer::of_drive(&["generic-nvme-tlc", "capacity=1GiB"]);
+    let _client = NbdClient::begin(&server).unwrap();
     let folder = fs::metadata(trimbench_claim::registry::folder()).unwrap();
     assert_eq!(folder.permissions().mode() & 0o077, 0, "of control sockets");
     let open = fs::read_dir(format!("/proc/{}/fd", server.process())).unwrap();

@@ -244,12 +244,25 @@ impl Mounted {
     /// # Panics
     /// If that fails: root may mount.
     pub fn new(arguments: &[&str], place: &Path) -> Self {
+        Self::attempt(arguments, place).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// The same of what may not be fit to be mounted.
+    ///
+    /// # Errors
+    /// What `mount` said.
+    ///
+    /// # Panics
+    /// If `mount` cannot be run.
+    pub fn attempt(arguments: &[&str], place: &Path) -> Result<Self, String> {
         if !place.exists() {
             std::fs::create_dir_all(place).expect("the folder is ours");
         }
-        let text = place.to_str().expect("temporary names are ASCII");
-        run("mount", &[arguments, &[text]].concat());
-        Self(place.to_owned())
+        let output = Command::new("mount").args(arguments).arg(place).output();
+        let output = output.unwrap_or_else(|error| panic!("cannot run mount: {error}"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        let mounted = || Self(place.to_owned());
+        output.status.success().then(mounted).ok_or_else(|| format!("mount {arguments:?}: {said}"))
     }
 
     /// A filesystem in memory, with room for so much, as `mount` takes it: `64k`.

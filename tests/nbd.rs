@@ -60,6 +60,15 @@ impl NbdServer {
         new
     }
 
+    /// Serves an emulated drive, by the plugin that is beside the test's own program.
+    ///
+    /// # Panics
+    /// If nbdkit does not serve it.
+    pub fn of_drive(settings: &[&str]) -> Self {
+        let own = std::env::current_exe().expect("a test has a program");
+        Self::start(own.with_file_name("libtrimbench_nbdkit.so"), settings)
+    }
+
     /// Its process.
     pub fn process(&self) -> u32 {
         self.child.id()
@@ -79,8 +88,8 @@ impl NbdServer {
     /// fio with its engine for NBD on this server; jobs are to be added.
     pub fn fio(&self) -> Command {
         let mut fio = Command::new("fio");
-        let uri = format!("--uri=nbd+unix:///?socket={}", self.socket.display());
-        fio.args(["--ioengine=nbd", &uri]).current_dir(self.folder.path());
+        fio.args(["--ioengine=nbd", &format!("--uri={}", self.uri())])
+            .current_dir(self.folder.path());
         fio
     }
 
@@ -93,6 +102,11 @@ impl NbdServer {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         Ok(stream)
+    }
+
+    /// How clients name it.
+    pub fn uri(&self) -> String {
+        format!("nbd+unix:///?socket={}", self.socket.display())
     }
 
     /// The place of the socket.

@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
+use tests::cut_filesystem::{CutFilesystem, CutKind, PowerCut};
 use tests::requires;
 use tests::write_log::{LoggedDisk, Unflushed};
 use trimbench_claim::{Durability, OutputDirectory, Replaces};
@@ -107,5 +109,33 @@ fn a_record_that_is_not_waited_for_leaves_the_older_one_or_itself() {
             number == 1
         });
         assert_eq!(wrongs, Vec::<String>::new(), "{filesystem}");
+    }
+}
+
+/// Cuts by how long the files had been written before.
+const MOMENTS_MS: [u64; 3] = [150, 700, 1_300];
+
+#[test]
+fn what_was_made_durable_on_an_emulated_drive_outlives_its_power_cuts() {
+    let test = "what_was_made_durable_on_an_emulated_drive_outlives_its_power_cuts";
+    for kind in CutKind::ALL.into_iter().filter(|kind| requires(test, &kind.needs())) {
+        let mut filesystem = CutFilesystem::new(kind, "generic-sata-tlc");
+        for (number, after) in (1..).zip(MOMENTS_MS) {
+            let cut = filesystem.cut(number, Duration::from_millis(after), false);
+            let PowerCut { changes, faults, damage } = cut;
+            assert_eq!((faults, damage), (Vec::new(), None), "{}", kind.name);
+            assert!(changes > 10, "{} changes are few: {changes}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn a_drive_that_lies_about_its_flushes_is_found_by_a_power_cut() {
+    let test = "a_drive_that_lies_about_its_flushes_is_found_by_a_power_cut";
+    for kind in CutKind::ALL.into_iter().filter(|kind| requires(test, &kind.needs())) {
+        let mut filesystem = CutFilesystem::new(kind, "generic-sata-tlc");
+        let cut = filesystem.cut(1, Duration::from_millis(700), true);
+        let is_found = !cut.faults.is_empty() || cut.damage.is_some();
+        assert!(is_found, "{}: {cut:?}", kind.name);
     }
 }

@@ -15,6 +15,7 @@
 
 mod ab;
 mod advice;
+mod agree;
 mod attach;
 mod attempts;
 mod detached;
@@ -53,7 +54,7 @@ use lab::Lab;
 use results::Measured;
 
 /// Every subject.
-const SUBJECTS: [Subject; 13] = [
+const SUBJECTS: [Subject; 14] = [
     drive_model::SUBJECT,
     filesystems::SUBJECT,
     kernels::SUBJECT,
@@ -61,6 +62,7 @@ const SUBJECTS: [Subject; 13] = [
     fit::SUBJECT,
     targets::SUBJECT,
     attach::SUBJECT,
+    agree::SUBJECT,
     safety::SUBJECT,
     speed::SUBJECT,
     advice::SUBJECT,
@@ -153,7 +155,7 @@ fn run(arguments: Arguments) -> Result<bool> {
 
 /// The entries of these names; all without any.
 fn chosen(wanted: &[String]) -> Result<Vec<(&'static Subject, &'static Entry)>> {
-    static ALL: [Subject; 13] = SUBJECTS;
+    static ALL: [Subject; 14] = SUBJECTS;
     let all = || ALL.iter().flat_map(|of| of.entries.iter().map(move |entry| (of, entry)));
     let mut chosen = Vec::new();
     for name in wanted {

@@ -37,7 +37,7 @@ pub(crate) struct Tool {
     pub(crate) purpose: &'static str,
 }
 
-const FOR_TESTS: [Tool; 15] = [
+const FOR_TESTS: [Tool; 17] = [
     Tool { program: "mkfs.ext4", package: "e2fsprogs", purpose: "tests on ext4" },
     Tool { program: "mkfs.xfs", package: "xfsprogs", purpose: "tests on XFS" },
     Tool { program: "mkfs.btrfs", package: "btrfs-progs", purpose: "tests on btrfs" },
@@ -50,6 +50,8 @@ const FOR_TESTS: [Tool; 15] = [
     Tool { program: "blkparse", package: "blktrace", purpose: "tests of traces: the peer" },
     Tool { program: "fio", package: "fio", purpose: "tests of traces, and `lab speed`: the peer" },
     Tool { program: "nbdkit", package: "nbdkit", purpose: "tests of emulated drives over NBD" },
+    Tool { program: "nbdcopy", package: "libnbd-bin", purpose: "likewise: a client of theirs" },
+    Tool { program: "qemu-img", package: "qemu-utils", purpose: "likewise: a client of theirs" },
     Tool { program: "blkid", package: "util-linux", purpose: "tests that look for signatures" },
     Tool { program: "chromium", package: "chromium", purpose: "tests of the HTML report" },
     Tool { program: "python3", package: "python3-venv", purpose: "tests of the HTML report" },

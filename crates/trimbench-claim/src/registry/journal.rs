@@ -103,8 +103,8 @@ impl RegistryJournal {
         Ok(things)
     }
 
-    /// Has `settle` act on each thing of this kind, in the order of their names, that a process left
-    /// which is gone, and gathers what it says. Things that living processes work on are left
+    /// Has `settle` act on each thing of this kind that a process left which is gone, in the order
+    /// of their names, and gathers what it says. Things that living processes work on are left
     /// out. `unusable` says where a lock is that cannot be used, and why not.
     ///
     /// # Errors

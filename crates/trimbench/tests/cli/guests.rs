@@ -1,0 +1,33 @@
+//! `trimbench attach` in a guest, whose kernel has what this machine's may lack.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use xtask::{Guest, GuestKind};
+
+/// Of the guest: contents of a drive are in memory.
+const MEMORY_MIB: u32 = 1_024;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[test]
+fn f2fs_on_a_drive_that_is_attached_in_a_guest_is_trimmed() {
+    let test = "guests::f2fs_on_a_drive_that_is_attached_in_a_guest_is_trimmed";
+    if let Some(missing) = GuestKind::Uml.missing() {
+        eprintln!("SKIP {test}: {missing}");
+        return;
+    }
+    let program = env!("CARGO_BIN_EXE_trimbench");
+    let script = format!(
+        "modprobe -a loop fuse f2fs || exit 1
+        drive=$({program} attach generic-sata-tlc --capacity 512MiB --detach | cut -d: -f1)
+        mkfs.f2fs -q -t 0 $drive && mount -o nodiscard $drive /mnt || exit 2
+        head -c 64M /dev/zero >/mnt/file && sync && rm /mnt/file && sync && fstrim /mnt || exit 3
+        umount /mnt && {program} attach --stats --json $drive && {program} attach --stop $drive"
+    );
+    let guest = Guest::new(GuestKind::Uml).memory_mib(MEMORY_MIB).deadline(PATIENCE);
+    let output = guest.run(&script).unwrap().checked().unwrap();
+    let statistics: Value = serde_json::from_str(&output.stdout).unwrap();
+    let kinds = statistics["statistics"]["kinds"].as_array().unwrap();
+    let discards = kinds.iter().find(|kind| kind["kind"] == "discard").unwrap();
+    assert!(discards["bytes"].as_u64().unwrap() >= 64 << 20, "{statistics}");
+}

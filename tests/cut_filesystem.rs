@@ -1,0 +1,174 @@
+//! A filesystem on an emulated drive whose power goes while files are written.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use trimbench_attach::{AttachedDrive, Attachment, LiveFault};
+use trimbench_core::Bytes;
+use trimbench_ssd::{Profile, SsdConfig};
+
+use crate::Need::{Filesystem, Fuse, Loop, Program, Root};
+use crate::durable_files::{DurableContents, DurableFiles};
+use crate::loops::make_filesystem;
+use crate::{Mounted, Need, run, scratch};
+
+/// Of the drive; the least that every filesystem takes is less.
+const CAPACITY: Bytes = Bytes::gib(1);
+/// Rounds whose files stay, and are looked at after each later cut.
+const KEPT: u64 = 3;
+
+/// A kind of filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CutKind {
+    /// As `mkfs` and `mount` call it.
+    pub name: &'static str,
+    mkfs: &'static str,
+    /// With them each deletion sends discards.
+    options: &'static str,
+    /// What looks for damage, and repairs nothing.
+    check: &'static [&'static str],
+}
+
+impl CutKind {
+    /// Those that are tried.
+    pub const ALL: [Self; 3] = [
+        Self {
+            name: "ext4",
+            mkfs: "mkfs.ext4",
+            options: "discard",
+            check: &["e2fsck", "-f", "-n"],
+        },
+        Self { name: "xfs", mkfs: "mkfs.xfs", options: "discard", check: &["xfs_repair", "-n"] },
+        Self {
+            name: "btrfs",
+            mkfs: "mkfs.btrfs",
+            options: "discard=sync",
+            check: &["btrfs", "check"],
+        },
+    ];
+
+    /// What a test of it takes.
+    pub fn needs(self) -> [Need; 6] {
+        [Root, Loop, Fuse, Filesystem(self.name), Program(self.mkfs), Program(self.check[0])]
+    }
+}
+
+/// The filesystem, unmounted between the rounds.
+#[derive(Debug)]
+pub struct CutFilesystem {
+    kind: CutKind,
+    drive: AttachedDrive,
+    folder: TempDir,
+    rounds: u64,
+    /// What the files of the last rounds hold.
+    kept: Vec<DurableContents>,
+}
+
+/// What a power cut came to.
+#[derive(Clone, Debug)]
+pub struct PowerCut {
+    /// Changes of files that had been made durable before it.
+    pub changes: u64,
+    /// What is not as it was made durable, a line each; or why the filesystem cannot be mounted.
+    pub faults: Vec<String>,
+    /// What the check says, unless it finds all in order.
+    pub damage: Option<String>,
+}
+
+impl CutFilesystem {
+    /// Made on a new drive of a built-in profile.
+    ///
+    /// # Panics
+    /// If that fails: [`requires`](crate::requires) said that it works.
+    pub fn new(kind: CutKind, profile: &str) -> Self {
+        let profile = Profile::built_in(profile).expect("it is built in");
+        let config = SsdConfig { capacity: CAPACITY, ..profile.config };
+        let drive = AttachedDrive::attach(Attachment::new(config)).expect("root may attach");
+        let new = Self { kind, drive, folder: scratch(), rounds: 0, kept: Vec::new() };
+        make_filesystem(&new.node(), kind.name, &[]);
+        new
+    }
+
+    /// Files are written, deleted and made durable; after so long the power goes. Then it comes
+    /// back, the filesystem is mounted, which recovers it, unmounted, checked, and read. If
+    /// `flushes_lie`, the drive makes nothing durable that it was told to.
+    ///
+    /// # Panics
+    /// If the filesystem cannot be mounted before, as after a cut of which it did not recover.
+    pub fn cut(&mut self, seed: u64, after: Duration, flushes_lie: bool) -> PowerCut {
+        let mounted = self.mount(self.kind.options).expect("it was in order before");
+        self.rounds += 1;
+        if let Some(old) = self.rounds.checked_sub(KEPT + 1) {
+            drop(fs::remove_dir_all(self.round(old)));
+        }
+        let plant = |fault| self.drive.engine().plant(&fault).expect("it can be planted");
+        plant(LiveFault::LyingFlush(flushes_lie));
+        let files = DurableFiles::begin(&self.round(self.rounds), seed).expect("there is room");
+        std::thread::sleep(after);
+        plant(LiveFault::PowerCut);
+        let contents = files.end();
+        drop(mounted);
+        plant(LiveFault::LyingFlush(false));
+        plant(LiveFault::PowerOn);
+        let changes = contents.changes();
+        self.kept.push(contents);
+        let excess = self.kept.len().saturating_sub(usize::try_from(KEPT).expect("it is small"));
+        self.kept.drain(..excess);
+        let lost = |why| PowerCut { changes, faults: vec![why], damage: None };
+        match self.mount(self.kind.options) {
+            Ok(recovered) => drop(recovered),
+            Err(why) => return lost(why),
+        }
+        let damage = self.damage();
+        let reading = match self.mount("ro") {
+            Ok(reading) => reading,
+            Err(why) => return lost(why),
+        };
+        let faults = self.kept.iter().flat_map(DurableContents::faults).collect();
+        drop(reading);
+        PowerCut { changes, faults, damage }
+    }
+
+    /// Repairs what the check finds.
+    ///
+    /// # Panics
+    /// If it cannot.
+    pub fn repair(&self) {
+        let node = self.node();
+        match self.kind.name {
+            // 1: errors were found, and corrected.
+            "ext4" => {
+                let status = Command::new("e2fsck").args(["-f", "-y", &node]).output();
+                assert!(status.expect("it is there").status.code().is_some_and(|code| code <= 1));
+            }
+            "xfs" => drop(run("xfs_repair", &[&node])),
+            _ => drop(run("btrfs", &["check", "--repair", "--force", &node])),
+        }
+    }
+
+    fn damage(&self) -> Option<String> {
+        let [program, arguments @ ..] = self.kind.check else { unreachable!("it has a program") };
+        let output = Command::new(program).args(arguments).arg(self.node()).output();
+        let output = output.unwrap_or_else(|error| panic!("cannot run {program}: {error}"));
+        let said = || {
+            let all = [output.stdout.as_slice(), &output.stderr].concat();
+            format!("{program} ends with {}: {}", output.status, String::from_utf8_lossy(&all))
+        };
+        (!output.status.success()).then(said)
+    }
+
+    fn mount(&self, options: &str) -> Result<Mounted, String> {
+        Mounted::attempt(&["-o", options, &self.node()], &self.folder.path().join("mounted"))
+    }
+
+    fn round(&self, number: u64) -> PathBuf {
+        self.folder.path().join(format!("mounted/round{number}"))
+    }
+
+    fn node(&self) -> String {
+        self.drive.node().to_str().expect("a device").to_owned()
+    }
+}
