@@ -13,9 +13,9 @@ use trimbench_ssd::{Profile, SsdConfig};
 use crate::Need::{Filesystem, Fuse, Loop, Program, Root};
 use crate::durable_files::{DurableContents, DurableFiles};
 use crate::loops::make_filesystem;
-use crate::{Mounted, Need, run, scratch};
+use crate::{Mounted, Need, scratch};
 
-/// Of the drive; the least that every filesystem takes is less.
+/// Capacity of the drive: more than any filesystem's least.
 const CAPACITY: Bytes = Bytes::gib(1);
 /// Rounds whose files stay, and are looked at after each later cut.
 const KEPT: u64 = 3;
@@ -97,7 +97,8 @@ impl CutFilesystem {
     /// `flushes_lie`, the drive makes nothing durable that it was told to.
     ///
     /// # Panics
-    /// If the filesystem cannot be mounted before, as after a cut of which it did not recover.
+    /// If the filesystem cannot be mounted before. After a cut with faults or damage go on with a
+    /// new one.
     pub fn cut(&mut self, seed: u64, after: Duration, flushes_lie: bool) -> PowerCut {
         let mounted = self.mount(self.kind.options).expect("it was in order before");
         self.rounds += 1;
@@ -108,8 +109,7 @@ impl CutFilesystem {
         plant(LiveFault::LyingFlush(flushes_lie));
         let files = DurableFiles::begin(&self.round(self.rounds), seed).expect("there is room");
         std::thread::sleep(after);
-        plant(LiveFault::PowerCut);
-        let contents = files.end();
+        let contents = files.end(|| plant(LiveFault::PowerCut));
         drop(mounted);
         plant(LiveFault::LyingFlush(false));
         plant(LiveFault::PowerOn);
@@ -128,25 +128,26 @@ impl CutFilesystem {
             Err(why) => return lost(why),
         };
         let faults = self.kept.iter().flat_map(DurableContents::faults).collect();
+        // What was found once is not found again.
+        self.kept.retain(|contents| contents.faults().is_empty());
         drop(reading);
         PowerCut { changes, faults, damage }
     }
 
-    /// Repairs what the check finds.
-    ///
-    /// # Panics
-    /// If it cannot.
-    pub fn repair(&self) {
-        let node = self.node();
-        match self.kind.name {
-            // 1: errors were found, and corrected.
-            "ext4" => {
-                let status = Command::new("e2fsck").args(["-f", "-y", &node]).output();
-                assert!(status.expect("it is there").status.code().is_some_and(|code| code <= 1));
-            }
-            "xfs" => drop(run("xfs_repair", &[&node])),
-            _ => drop(run("btrfs", &["check", "--repair", "--force", &node])),
-        }
+    /// By which of `most` cuts a drive whose flushes lie is found; `None` if by none. A cut shows a
+    /// lie only if something that was made durable had not reached the flash anyway. Each has a
+    /// filesystem of its own, because a damaged one is of no further use.
+    pub fn cuts_until_a_lie_shows(
+        kind: CutKind,
+        profile: &str,
+        most: u64,
+        mut draw: impl FnMut() -> (u64, Duration),
+    ) -> Option<u64> {
+        (1..=most).find(|_| {
+            let (seed, after) = draw();
+            let cut = Self::new(kind, profile).cut(seed, after, true);
+            !cut.faults.is_empty() || cut.damage.is_some()
+        })
     }
 
     fn damage(&self) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Files of which is known what they may hold after a power cut: what was made durable last, or the
+//! Files whose permitted contents after a power cut are known: what was made durable last, or the
 //! change that was under way.
 //!
 //! Each writer has a folder of its own and changes one file after the other: it replaces one by a
@@ -26,7 +26,7 @@ const WRITERS: u64 = 3;
 /// Files of a writer, and their greatest length in blocks.
 const FILES: u64 = 16;
 const BLOCKS: u64 = 64;
-/// Files that are not waited for: so many are there at a time.
+/// How many files that nobody waits for are there at a time.
 const CARELESS: u64 = 4;
 
 /// Writers at work.
@@ -53,6 +53,8 @@ struct Folder {
     files: BTreeMap<u64, Known>,
     /// Changes that were made durable.
     changes: u64,
+    /// Why the writer ended before it was to.
+    failure: Option<io::Error>,
 }
 
 /// What is known of a file; without versions there is none.
@@ -83,12 +85,16 @@ impl DurableFiles {
             let mut rng = Rng::new(seed).split(&format!("writer {writer}"));
             let path = folder.join(format!("writer{writer}"));
             fs::create_dir_all(&path)?;
-            let identity = rng.bits();
-            let mut own = Folder { path, identity, files: BTreeMap::new(), changes: 0 };
+            let mut own = Folder::new(path, rng.bits());
             let is_over = Arc::clone(&is_over);
             writers.push(thread::spawn(move || {
-                // After a power cut each of them fails at something.
-                while !is_over.load(Ordering::Relaxed) && own.change(&mut rng).is_ok() {}
+                while !is_over.load(Ordering::SeqCst) {
+                    if let Err(error) = own.change(&mut rng, &is_over) {
+                        let is_early = !is_over.load(Ordering::SeqCst);
+                        own.failure = is_early.then_some(error);
+                        break;
+                    }
+                }
                 own
             }));
         }
@@ -99,9 +105,13 @@ impl DurableFiles {
         Ok(Self { is_over, writers })
     }
 
-    /// Ends the writers, if they have not failed.
-    pub fn end(self) -> DurableContents {
-        self.is_over.store(true, Ordering::Relaxed);
+    /// Stops counting acknowledgements, calls `cut`, and waits for the writers. What is
+    /// acknowledged later does not count as durable: this machine outlives the power cut of its
+    /// disk, and ext4 acknowledges the `fsync` of a folder whose commit another thread has just
+    /// seen fail, for then there is nothing left to commit (`__jbd2_journal_force_commit`).
+    pub fn end(self, cut: impl FnOnce()) -> DurableContents {
+        self.is_over.store(true, Ordering::SeqCst);
+        cut();
         let ended = self.writers.into_iter().map(JoinHandle::join);
         DurableContents { folders: ended.map(|it| it.expect("writers do not panic")).collect() }
     }
@@ -113,14 +123,18 @@ impl DurableContents {
         self.folders.iter().map(|folder| folder.changes).sum()
     }
 
-    /// What is not as it must be, a line each.
+    /// What is not as it must be, one line each.
     pub fn faults(&self) -> Vec<String> {
         self.folders.iter().flat_map(Folder::faults).collect()
     }
 }
 
 impl Folder {
-    fn change(&mut self, rng: &mut Rng) -> io::Result<()> {
+    fn new(path: PathBuf, identity: u64) -> Self {
+        Self { path, identity, files: BTreeMap::new(), changes: 0, failure: None }
+    }
+
+    fn change(&mut self, rng: &mut Rng, is_over: &AtomicBool) -> io::Result<()> {
         self.write_carelessly(rng)?;
         let file = rng.below(FILES);
         let known = self.files.entry(file).or_default();
@@ -166,6 +180,9 @@ impl Folder {
                 None
             }
         };
+        if is_over.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         self.changes = version;
         self.files.insert(file, Known { durable, begun: None });
         Ok(())
@@ -209,7 +226,10 @@ impl Folder {
             let Known { durable, begun } = known;
             Some(format!("{}: {said}; durable was {durable:?}, then {begun:?}", path.display()))
         };
-        self.files.iter().filter_map(fault).collect()
+        let failure = self.failure.iter().map(|error| {
+            format!("{}: a writer failed before the cut: {error}", self.path.display())
+        });
+        failure.chain(self.files.iter().filter_map(fault)).collect()
     }
 
     /// The versions of a file's blocks.
@@ -224,7 +244,10 @@ impl Folder {
             let version = words.map_or(0, u64::from_le_bytes);
             let is_whole = block == self.block(file, index, version);
             is_whole.then_some(version).ok_or_else(|| {
-                io::Error::other(format!("block {index} of {} bytes is no whole one", bytes.len()))
+                io::Error::other(format!(
+                    "block {index} of {} bytes is torn or foreign",
+                    bytes.len()
+                ))
             })
         };
         (0..).zip(bytes.chunks(BLOCK)).map(version).collect::<io::Result<_>>().map(Some)

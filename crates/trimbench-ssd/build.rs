@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 fn main() {
-    // Asked at run time: where two checkouts share a target folder, this program may be the other's.
+    // At run time: where two checkouts share a target folder, this may be the other's program.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let folder = Path::new(&package).join("../../profiles");
     println!("cargo:rerun-if-changed={}", folder.display());

@@ -1,6 +1,6 @@
 #!/bin/bash
-# xfstests and blktests on emulated drives: what they are asked for is run, what this machine or the
-# checkout does not have is named. Root, FUSE and loop devices; xfstests must have been built.
+# Runs tests of xfstests and blktests on emulated drives, and lists those that the machine or the
+# checkout lacks. Needs root, FUSE and loop devices; xfstests must have been built.
 set -euo pipefail
 
 usage='drive-tests.sh [--profile NAME] [--capacity SIZE]
@@ -24,34 +24,43 @@ while [ $# -gt 0 ]; do
 done
 [ "$xfstests$blktests" ] || { echo "which checkout? usage: $usage" >&2; exit 2; }
 
+cannot() {
+    echo "$1" >&2
+    exit 2
+}
+[ -z "$xfstests" ] || [ -x "$xfstests/ltp/fsstress" ] || cannot "build it first: make -C $xfstests"
+[ -z "$blktests" ] || [ -x "$blktests/check" ] || cannot "no blktests in $blktests"
+
 place=$(mktemp -d)
 drives=()
 finish() {
     for mounted in test scratch; do
-        ! mountpoint --quiet "$place/$mounted" || umount "$place/$mounted"
+        while mountpoint --quiet "$place/$mounted"; do
+            umount "$place/$mounted" || break
+        done
     done
     for drive in "${drives[@]}"; do
-        trimbench attach --stop "$drive"
+        trimbench attach --stop "$drive" || echo "$drive is still attached" >&2
     done
     # What the tests have left stays: `results` is named below.
-    rm -rf "$place/test" "$place/scratch"
+    rmdir "$place/test" "$place/scratch" 2>/dev/null || :
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
 
 attach() {
-    drive=$(trimbench attach "$profile" --capacity "$capacity" --detach | cut -d: -f1)
+    drive=$(trimbench attach "$profile" --capacity "$capacity" --detach) ||
+        cannot "cannot attach $profile"
     drives+=("$drive")
 }
 
 status=0
 if [ "$xfstests" ]; then
-    [ -x "$xfstests/ltp/fsstress" ] || { echo "build it first: make -C $xfstests" >&2; exit 2; }
     mkdir "$place/test" "$place/scratch"
     attach
     test_drive=$drive
     attach
-    "mkfs.$filesystem" -q "$test_drive" >"$place/mkfs"
+    "mkfs.$filesystem" -q "$test_drive" >"$place/mkfs.log" || cannot "mkfs.$filesystem fails"
     cat >"$place/xfstests.config" <<CONFIG
 export FSTYP=$filesystem
 export TEST_DEV=$test_drive TEST_DIR=$place/test
@@ -69,9 +78,10 @@ if [ "$blktests" ]; then
             echo "$test [not run] this checkout does not have it"
         fi
     done
+    [ ${#there[@]} != 0 ] || cannot "this checkout has none of $tests"
     attach
     echo "TEST_DEVS=($drive)" >"$place/blktests.config"
-    [ ${#there[@]} = 0 ] || (cd "$blktests" &&
+    (cd "$blktests" &&
         ./check -c "$place/blktests.config" -o "$place/results/blktests" "${there[@]}") || status=1
 fi
 echo "results: $place/results"

@@ -1,20 +1,21 @@
-use std::time::Duration;
-
 use super::*;
 use crate::scratch;
 
-/// Some files of which each was changed, and the folder that they are in.
+/// Files after 200 changes, and the folder that they are in.
 fn written() -> (tempfile::TempDir, DurableContents) {
-    let folder = scratch();
-    let files = DurableFiles::begin(&folder.path().join("files"), 1).unwrap();
-    thread::sleep(Duration::from_millis(300));
-    (folder, files.end())
+    let (place, mut rng) = (scratch(), Rng::new(1));
+    let mut folder = Folder::new(place.path().to_owned(), 1);
+    for _ in 0..200 {
+        folder.change(&mut rng, &AtomicBool::new(false)).unwrap();
+    }
+    (place, DurableContents { folders: vec![folder] })
 }
 
 /// A file that is there, its folder and its number.
 fn one_there(contents: &mut DurableContents) -> (&mut Folder, u64) {
     let folder = &mut contents.folders[0];
-    let there = folder.files.iter().find(|(_, known)| known.durable.is_some());
+    let there =
+        folder.files.iter().find(|(_, known)| known.durable.is_some() && known.begun.is_none());
     let file = *there.expect("of 16 files some are there").0;
     (folder, file)
 }
@@ -22,8 +23,17 @@ fn one_there(contents: &mut DurableContents) -> (&mut Folder, u64) {
 #[test]
 fn files_that_nothing_happened_to_are_as_they_must_be() {
     let (_folder, contents) = written();
-    assert!(contents.changes() > 30);
+    assert_eq!(contents.changes(), 200);
     assert_eq!(contents.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_acknowledged_too_late_does_not_count() {
+    let (_place, mut contents) = written();
+    let folder = &mut contents.folders[0];
+    assert!(folder.change(&mut Rng::new(2), &AtomicBool::new(true)).is_err());
+    assert!(folder.files.values().any(|known| known.begun.is_some()));
+    assert_eq!((contents.changes(), contents.faults()), (200, Vec::new()));
 }
 
 #[test]
@@ -37,8 +47,8 @@ fn a_lost_a_torn_and_an_older_file_and_one_that_came_back_are_found() {
     torn[BLOCK / 2..BLOCK].fill(0);
     let versions: [(&str, Option<&[u8]>); 5] = [
         ("is not there", None),
-        ("no whole one", Some(&torn)),
-        ("no whole one", Some(&whole[..whole.len() - 1])),
+        ("torn or foreign", Some(&torn)),
+        ("torn or foreign", Some(&whole[..whole.len() - 1])),
         ("versions [0", Some(&[&older, &whole[BLOCK..]].concat())),
         ("versions []", Some(&[])),
     ];
@@ -74,4 +84,12 @@ fn a_change_under_way_may_have_happened_or_not() {
         assert!(may_be(&overwritten, Some(&found)) && !may_be(&deleted, Some(&found)));
     }
     assert!(!may_be(&overwritten, Some(&[2, 2])));
+}
+
+#[test]
+fn a_writer_that_fails_before_the_cut_is_told() {
+    let (_place, mut contents) = written();
+    contents.folders[0].failure = Some(io::Error::other("no space"));
+    let faults = contents.faults();
+    assert!(matches!(&faults[..], [one] if one.contains("before the cut: no space")), "{faults:?}");
 }

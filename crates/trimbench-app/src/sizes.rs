@@ -80,3 +80,28 @@ fn sentence(directory: &str, found: &FileSizes, measured: Bytes) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_says_what_was_found_and_what_of_it_was_not_looked_at_or_has_no_room() {
+        let found = FileSizes {
+            files: 1_234,
+            bytes: Bytes::gib(12),
+            typical: Bytes::gib(1),
+            largest: Bytes::gib(4),
+            unread: 0,
+            is_complete: true,
+        };
+        let said = "below `/srv`: 1,234 files, 12.9 GB in all; half of it lies in files of 1.07 GB \
+                    or more; the largest takes 4.29 GB";
+        assert_eq!(sentence("/srv", &found, found.largest), said);
+        let part = FileSizes { unread: 2, is_complete: false, ..found };
+        let more = "; there is room for deletions of up to 2.15 GB, from which larger ones are \
+                    extrapolated; there are more, which were not looked at; 2 directories cannot \
+                    be read";
+        assert_eq!(sentence("/srv", &part, Bytes::gib(2)), format!("{said}{more}"));
+    }
+}

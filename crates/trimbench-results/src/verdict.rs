@@ -95,7 +95,7 @@ verdicts! {
     StallIn { layer: String, percent: f64 } => "{layer}: {percent} % of it";
     // Repetitions.
     AllTheSame { repetitions: u64 } => "{repetitions} repetitions came to the same";
-    NothingToCompare => "measured as it is mounted: there is nothing to compare it with";
+    NothingToCompare => "measured as it is mounted: this says nothing about TRIM";
     Noise => "noise";
     Differs => "differs";
     // A mount option against another one.

@@ -3,8 +3,10 @@
 
 use ::tests::Need::{self, Filesystem, Fuse, Loop, Program, Root};
 use ::tests::program::Run;
-use anyhow::{Result, ensure};
+use anyhow::Result;
+use trimbench_core::exit;
 
+use crate::entry::NotMeasured;
 use crate::lab::Lab;
 
 pub(super) const NEEDS: &[Need] = &[
@@ -72,7 +74,10 @@ impl Pair {
         let run = |target: &str| -> Result<Run> {
             let run = lab.run_to_any_end(method, target, options)?;
             let status = run.output.status;
-            ensure!(matches!(status, Some(0 | 4)), "{target} ended with {status:?}");
+            if status == Some(exit::INVALID.into()) {
+                return Err(NotMeasured(format!("{target}: {}", run.output.complaint())).into());
+            }
+            run.ended_well()?;
             Ok(run)
         };
         Ok([run(&real)?, run(&model)?])

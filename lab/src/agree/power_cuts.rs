@@ -45,14 +45,14 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// A drive that may lose what no flush covered, as most do.
 const PROFILE: &str = "generic-sata-tlc";
-/// Cuts of a filesystem on an honest drive, and on one whose flushes lie, in the short form and in
-/// full.
+/// Cuts of an honest drive, and drives whose flushes lie, in the short form and in full.
 const CUTS: [u64; 2] = [5, 50];
 const LIES: [u64; 2] = [1, 10];
 /// A cut comes within this of the first write, in ms.
 const WITHIN_MS: u64 = 3_000;
-/// A drive that lies has had time to say so.
+/// Long enough for a lying drive to acknowledge flushes.
 const LIE_FROM_MS: u64 = 500;
+const CUTS_OF_A_LIAR: u64 = 10;
 
 fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
@@ -71,8 +71,8 @@ fn of_honest_drive(lab: &Lab<'_>, kind: CutKind) -> Result<[Figure; 3]> {
         let after = Duration::from_millis(attempts.random(number).below(WITHIN_MS));
         let mut filesystem = filesystem.lock().unwrap_or_else(PoisonError::into_inner);
         let cut = filesystem.cut(number, after, false);
-        if cut.damage.is_some() {
-            filesystem.repair();
+        if !cut.faults.is_empty() || cut.damage.is_some() {
+            *filesystem = CutFilesystem::new(kind, PROFILE);
         }
         Ok(cut)
     })?;
@@ -103,17 +103,22 @@ fn of_honest_drive(lab: &Lab<'_>, kind: CutKind) -> Result<[Figure; 3]> {
     ])
 }
 
-/// Each on a filesystem of its own: there is nothing to go on with.
 fn of_lying_drive(lab: &Lab<'_>, kind: CutKind) -> Result<Figure> {
     let attempts = attempts(lab, kind, lab.form(LIES[0], LIES[1]), 2);
-    let cuts = attempts.make(|_, number| {
-        let after = LIE_FROM_MS + attempts.random(number).below(WITHIN_MS);
-        Ok(CutFilesystem::new(kind, PROFILE).cut(number, Duration::from_millis(after), true))
+    let found = attempts.make(|_, number| {
+        let mut random = attempts.random(number);
+        let draw = || {
+            let after = Duration::from_millis(LIE_FROM_MS + random.below(WITHIN_MS));
+            (random.bits(), after)
+        };
+        Ok(CutFilesystem::cuts_until_a_lie_shows(kind, PROFILE, CUTS_OF_A_LIAR, draw))
     })?;
-    let is_found = |cut: &&PowerCut| !cut.faults.is_empty() || cut.damage.is_some();
-    let found = cuts.iter().filter(is_found).count() as f64;
-    let what = name(kind, "power cuts that show that the drive's flushes lie");
-    Ok(Figure::new(what, (found, ""), Bar::Equals(cuts.len() as f64)))
+    let what = format!("drives whose flushes lie that {CUTS_OF_A_LIAR} power cuts find");
+    let what = name(kind, &what);
+    let cuts: Vec<u64> = found.iter().flatten().copied().collect();
+    let note = format!("by cut {cuts:?}");
+    let figure = Figure::new(what, (cuts.len() as f64, ""), Bar::Equals(found.len() as f64));
+    Ok(figure.with_note(note))
 }
 
 fn attempts(lab: &Lab<'_>, kind: CutKind, count: u64, workers: usize) -> Attempts {

@@ -1,5 +1,6 @@
 //! `trimbench attach` in a guest, whose kernel has what this machine's may lack.
 
+use std::fs;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -19,15 +20,23 @@ fn f2fs_on_a_drive_that_is_attached_in_a_guest_is_trimmed() {
     let program = env!("CARGO_BIN_EXE_trimbench");
     let script = format!(
         "modprobe -a loop fuse f2fs || exit 1
-        drive=$({program} attach generic-sata-tlc --capacity 512MiB --detach | cut -d: -f1)
-        mkfs.f2fs -q -t 0 $drive && mount -o nodiscard $drive /mnt || exit 2
+        drive=$({program} attach generic-sata-tlc --capacity 512MiB --detach) || exit 1
+        mkfs.f2fs -q -t 0 $drive && mount -o nodiscard $drive /mnt && fstrim /mnt || exit 2
+        {program} attach --stats --json $drive >before
         head -c 64M /dev/zero >/mnt/file && sync && rm /mnt/file && sync && fstrim /mnt || exit 3
         umount /mnt && {program} attach --stats --json $drive && {program} attach --stop $drive"
     );
+    let exchange = tempfile::tempdir().unwrap();
     let guest = Guest::new(GuestKind::Uml).memory_mib(MEMORY_MIB).deadline(PATIENCE);
-    let output = guest.run(&script).unwrap().checked().unwrap();
-    let statistics: Value = serde_json::from_str(&output.stdout).unwrap();
-    let kinds = statistics["statistics"]["kinds"].as_array().unwrap();
-    let discards = kinds.iter().find(|kind| kind["kind"] == "discard").unwrap();
-    assert!(discards["bytes"].as_u64().unwrap() >= 64 << 20, "{statistics}");
+    let output = guest.exchange(exchange.path()).run(&script).unwrap().checked().unwrap();
+    let discarded = |statistics: &str| {
+        let statistics: Value = serde_json::from_str(statistics).unwrap();
+        let kinds = statistics["statistics"]["kinds"].as_array().unwrap();
+        let discards = kinds.iter().find(|kind| kind["kind"] == "discard");
+        discards.map_or(0, |it| it["bytes"].as_u64().unwrap())
+    };
+    let before = discarded(&fs::read_to_string(exchange.path().join("before")).unwrap());
+    // All that was never written, and then the file.
+    assert!(before > 256 << 20, "{before}");
+    assert!(discarded(&output.stdout) - before >= 64 << 20, "{before}: {}", output.stdout);
 }

@@ -1,4 +1,4 @@
-//! The recipes of `docs/recipes`, each run as it stands, in a folder of its own.
+//! Recipes of `docs/recipes`, run in folders of their own; what is changed in one is noted.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -37,7 +37,7 @@ fn said(output: &Output) -> String {
 
 #[test]
 fn a_database_on_a_drive_with_slow_trim() {
-    let test = "a_database_on_a_drive_with_slow_trim";
+    let test = "recipes::a_database_on_a_drive_with_slow_trim";
     if !requires(test, &[NEEDS.as_slice(), &[Program("python3")]].concat()) {
         return;
     }
@@ -61,7 +61,7 @@ fn a_database_on_a_drive_with_slow_trim() {
 
 #[test]
 fn power_cuts_of_a_drive_under_a_filesystem() {
-    let test = "power_cuts_of_a_drive_under_a_filesystem";
+    let test = "recipes::power_cuts_of_a_drive_under_a_filesystem";
     if !requires(test, &[NEEDS.as_slice(), &[Program("e2fsck")]].concat()) {
         return;
     }
@@ -75,17 +75,21 @@ fn power_cuts_of_a_drive_under_a_filesystem() {
     for round in ["round 1: ", "round 2: ", "round 3: "] {
         assert!(text.contains(round) && text.contains("the check finds nothing"), "{text}");
     }
-    let lies = "\"$notes/mnt\"\n    trimbench attach --fault lying-flush=on \"$drive\"\n    write ";
-    let lying = script.replacen("\"$notes/mnt\"\n    write ", lies, 1);
+    let lies =
+        "\"$notes/mnt\"\n    trimbench attach --fault lying-flush=on \"$drive\"\n    { write ";
+    let lying = script.replacen("\"$notes/mnt\"\n    { write ", lies, 1);
     assert_ne!(lying, *script);
     save(&lying);
-    let output = shell(folder.path(), call);
-    assert!(!output.status.success(), "{}", said(&output));
+    let output = shell(folder.path(), &call.replace('3', "10"));
+    let text = said(&output);
+    assert!(!output.status.success(), "{text}");
+    let is_seen = ["FAILED", "e2fsck", "mount:"].iter().any(|part| text.contains(part));
+    assert!(is_seen && !text.contains("before the cut"), "{text}");
 }
 
 #[test]
 fn a_test_on_each_drive_of_a_matrix() {
-    let test = "a_test_on_each_drive_of_a_matrix";
+    let test = "recipes::a_test_on_each_drive_of_a_matrix";
     if !requires(test, &[NEEDS.as_slice(), &[Program("fstrim")]].concat()) {
         return;
     }
@@ -121,7 +125,7 @@ fn suite(folder: &Path, name: &str, check: &str) -> PathBuf {
 
 #[test]
 fn suites_of_others_get_drives_and_their_failures_are_told() {
-    let test = "suites_of_others_get_drives_and_their_failures_are_told";
+    let test = "recipes::suites_of_others_get_drives_and_their_failures_are_told";
     if !requires(test, &NEEDS) {
         return;
     }
@@ -148,7 +152,10 @@ fn suites_of_others_get_drives_and_their_failures_are_told() {
     fs::remove_file(xfstests.join("ltp/fsstress")).unwrap();
     let (code, text) = run(&format!("--xfstests {}", xfstests.display()));
     assert!(code == Some(2) && text.contains("build it first"), "{text}");
-    for wrong in ["", "--tests", "--other x"] {
+    fs::remove_file(blktests.join("tests/block/003")).unwrap();
+    let (code, text) = run(&format!("--blktests {}", blktests.display()));
+    assert!(code == Some(2) && text.contains("has none of"), "{text}");
+    for wrong in ["", "--tests", "--other x", "--blktests /nowhere"] {
         assert_eq!(run(wrong).0, Some(2), "{wrong}");
     }
     let drives = shell(folder.path(), "trimbench attach --list");
