@@ -17,6 +17,9 @@ use crate::{Mounted, Need, scratch};
 
 /// Capacity of the drive: more than any filesystem's least.
 const CAPACITY: Bytes = Bytes::gib(1);
+/// How often a mount of a busy device is tried.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
 /// Rounds whose files stay, and are looked at after each later cut.
 const KEPT: u64 = 3;
 
@@ -161,8 +164,17 @@ impl CutFilesystem {
         (!output.status.success()).then(said)
     }
 
+    /// Mounts it. A device that somebody else looks at for a moment is no fault of the filesystem.
     fn mount(&self, options: &str) -> Result<Mounted, String> {
-        Mounted::attempt(&["-o", options, &self.node()], &self.folder.path().join("mounted"))
+        let place = self.folder.path().join("mounted");
+        let attempt = || Mounted::attempt(&["-o", options, &self.node()], &place);
+        for _ in 1..ATTEMPTS {
+            match attempt() {
+                Err(why) if why.contains("busy") => std::thread::sleep(PAUSE),
+                result => return result,
+            }
+        }
+        attempt()
     }
 
     fn round(&self, number: u64) -> PathBuf {
