@@ -103,7 +103,7 @@ impl CutFilesystem {
     /// If the filesystem cannot be mounted before. After a cut with faults or damage go on with a
     /// new one.
     pub fn cut(&mut self, seed: u64, after: Duration, flushes_lie: bool) -> PowerCut {
-        let mounted = self.mount(self.kind.options).expect("it was in order before");
+        let mounted = self.mount().expect("it was in order before");
         self.rounds += 1;
         if let Some(old) = self.rounds.checked_sub(KEPT + 1) {
             drop(fs::remove_dir_all(self.round(old)));
@@ -121,12 +121,13 @@ impl CutFilesystem {
         let excess = self.kept.len().saturating_sub(usize::try_from(KEPT).expect("it is small"));
         self.kept.drain(..excess);
         let lost = |why| PowerCut { changes, faults: vec![why], damage: None };
-        match self.mount(self.kind.options) {
+        match self.mount() {
             Ok(recovered) => drop(recovered),
             Err(why) => return lost(why),
         }
         let damage = self.damage();
-        let reading = match self.mount("ro") {
+        // As before: where another mount namespace still has it, no other options are taken.
+        let reading = match self.mount() {
             Ok(reading) => reading,
             Err(why) => return lost(why),
         };
@@ -165,9 +166,9 @@ impl CutFilesystem {
     }
 
     /// Mounts it. A device that somebody else looks at for a moment is no fault of the filesystem.
-    fn mount(&self, options: &str) -> Result<Mounted, String> {
+    fn mount(&self) -> Result<Mounted, String> {
         let place = self.folder.path().join("mounted");
-        let attempt = || Mounted::attempt(&["-o", options, &self.node()], &place);
+        let attempt = || Mounted::attempt(&["-o", self.kind.options, &self.node()], &place);
         for _ in 1..ATTEMPTS {
             match attempt() {
                 Err(why) if why.contains("busy") => std::thread::sleep(PAUSE),
