@@ -17,11 +17,8 @@ use crate::{Mounted, Need, scratch};
 
 /// Capacity of the drive: more than any filesystem's least.
 const CAPACITY: Bytes = Bytes::gib(1);
-/// How often a mount of a busy device is tried.
-const ATTEMPTS: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(100);
 /// Rounds whose files stay, and are looked at after each later cut.
-const KEPT: u64 = 3;
+const KEPT: usize = 3;
 
 /// A kind of filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +62,7 @@ pub struct CutFilesystem {
     kind: CutKind,
     drive: AttachedDrive,
     folder: TempDir,
-    rounds: u64,
+    rounds: usize,
     /// What the files of the last rounds hold.
     kept: Vec<DurableContents>,
 }
@@ -79,6 +76,13 @@ pub struct PowerCut {
     pub faults: Vec<String>,
     /// What the check says, unless it finds all in order.
     pub damage: Option<String>,
+}
+
+impl PowerCut {
+    /// All that was made durable is there, and the check finds nothing.
+    pub fn is_survived(&self) -> bool {
+        self.faults.is_empty() && self.damage.is_none()
+    }
 }
 
 impl CutFilesystem {
@@ -118,24 +122,19 @@ impl CutFilesystem {
         plant(LiveFault::PowerOn);
         let changes = contents.changes();
         self.kept.push(contents);
-        let excess = self.kept.len().saturating_sub(usize::try_from(KEPT).expect("it is small"));
-        self.kept.drain(..excess);
-        let lost = |why| PowerCut { changes, faults: vec![why], damage: None };
-        match self.mount() {
-            Ok(recovered) => drop(recovered),
-            Err(why) => return lost(why),
+        if self.kept.len() > KEPT {
+            self.kept.remove(0);
         }
-        let damage = self.damage();
-        // As before: where another mount namespace still has it, no other options are taken.
-        let reading = match self.mount() {
-            Ok(reading) => reading,
-            Err(why) => return lost(why),
-        };
-        let faults = self.kept.iter().flat_map(DurableContents::faults).collect();
-        // What was found once is not found again.
-        self.kept.retain(|contents| contents.faults().is_empty());
-        drop(reading);
+        let (faults, damage) = self.recover().unwrap_or_else(|why| (vec![why], None));
         PowerCut { changes, faults, damage }
+    }
+
+    /// Faults and damage, once the filesystem has recovered; or why it cannot be mounted.
+    fn recover(&self) -> Result<(Vec<String>, Option<String>), String> {
+        drop(self.mount()?);
+        let damage = self.damage();
+        let _mounted = self.mount()?;
+        Ok((self.kept.iter().flat_map(DurableContents::faults).collect(), damage))
     }
 
     /// By which of `most` cuts a drive whose flushes lie is found; `None` if by none. A cut shows a
@@ -149,8 +148,7 @@ impl CutFilesystem {
     ) -> Option<u64> {
         (1..=most).find(|_| {
             let (seed, after) = draw();
-            let cut = Self::new(kind, profile).cut(seed, after, true);
-            !cut.faults.is_empty() || cut.damage.is_some()
+            !Self::new(kind, profile).cut(seed, after, true).is_survived()
         })
     }
 
@@ -165,20 +163,12 @@ impl CutFilesystem {
         (!output.status.success()).then(said)
     }
 
-    /// Mounts it. A device that somebody else looks at for a moment is no fault of the filesystem.
     fn mount(&self) -> Result<Mounted, String> {
         let place = self.folder.path().join("mounted");
-        let attempt = || Mounted::attempt(&["-o", self.kind.options, &self.node()], &place);
-        for _ in 1..ATTEMPTS {
-            match attempt() {
-                Err(why) if why.contains("busy") => std::thread::sleep(PAUSE),
-                result => return result,
-            }
-        }
-        attempt()
+        Mounted::attempt(&["-o", self.kind.options, &self.node()], &place)
     }
 
-    fn round(&self, number: u64) -> PathBuf {
+    fn round(&self, number: usize) -> PathBuf {
         self.folder.path().join(format!("mounted/round{number}"))
     }
 

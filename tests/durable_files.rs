@@ -188,7 +188,7 @@ impl Folder {
         Ok(())
     }
 
-    /// One more file that nobody waits for, and one of before less.
+    /// Writes one more file without waiting for it, and deletes an older one.
     fn write_carelessly(&self, rng: &mut Rng) -> io::Result<()> {
         let path = |number: u64| self.path.join(format!("careless{number}"));
         let bytes = usize::try_from(1 + rng.below(1 << 18)).expect("it is small");

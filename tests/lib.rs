@@ -194,6 +194,13 @@ pub fn browser_python() -> Option<PathBuf> {
     python.into_iter().find(|python| python.exists())
 }
 
+/// The blocks of code in this language on a page of Markdown, in order.
+pub fn code_blocks<'a>(page: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
+    let begin = format!("```{language}\n");
+    let begins: Vec<_> = page.match_indices(&begin).map(|(at, _)| at + begin.len()).collect();
+    begins.into_iter().filter_map(|at| Some(page[at..].split_once("```")?.0))
+}
+
 /// A folder for images: in memory, so that no disk is slow where none is meant to be.
 ///
 /// # Panics

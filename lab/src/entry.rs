@@ -48,6 +48,20 @@ impl fmt::Display for NotMeasured {
 
 impl std::error::Error for NotMeasured {}
 
+/// What filesystems on attached drives need, with what makes and trims them.
+pub(crate) const FILESYSTEMS_ON_DRIVES: &[Need] = &[
+    Need::Root,
+    Need::Loop,
+    Need::Fuse,
+    Need::Filesystem("ext4"),
+    Need::Filesystem("xfs"),
+    Need::Filesystem("btrfs"),
+    Need::Program("fstrim"),
+    Need::Program("mkfs.ext4"),
+    Need::Program("mkfs.xfs"),
+    Need::Program("mkfs.btrfs"),
+];
+
 /// The emulated SSD and its profiles.
 pub(crate) const DRIVES: &[&str] = &["crates/trimbench-core", "crates/trimbench-ssd", "profiles"];
 /// The same, and the filesystems and the block layer on it.

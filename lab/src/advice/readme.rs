@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use tests::LoopFilesystem;
 use tests::Need::{Loop, Program, Root};
+use tests::{LoopFilesystem, code_blocks};
 use trimbench_core::rng::Rng;
 use trimbench_methods::METHODS;
 use trimbench_results::{Action, Session, advise};
@@ -50,8 +50,8 @@ fn run(lab: &Lab<'_>) -> Result<Vec<Figure>> {
     let disk = lab.root_folder()?;
     let filesystem = LoopFilesystem::within(disk.path(), "ext4", MEBIBYTES, "nodiscard");
     let content = write_files(filesystem.path())?;
-    let (_, commands) = section.split_once("```sh\n").context("the section has no commands")?;
-    let commands = commands.split("```").next().unwrap_or(commands).trim_end();
+    let commands = code_blocks(section, "sh").next().context("the section has no commands")?;
+    let commands = commands.trim_end();
     let program = lab.program()?.path().to_str().context("a path of UTF-8")?;
     let place = filesystem.path().to_str().context("a path of UTF-8")?;
     let mut script = commands.replace(PROGRAM, program).replace(MOUNTED, place);

@@ -4,8 +4,8 @@
 use anyhow::{Context as _, Result};
 use trimbench_results::Figure as RunFigure;
 
-use super::drives::{NEEDS, Pair, SOURCES};
-use crate::entry::Entry;
+use super::drives::{Pair, SOURCES};
+use crate::entry::{Entry, FILESYSTEMS_ON_DRIVES};
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
 
@@ -14,7 +14,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "deletions",
     title: "A deletion stalls a load on the modelled ext4, XFS and btrfs as on those of the \
             running kernel",
-    needs: NEEDS,
+    needs: FILESYSTEMS_ON_DRIVES,
     sources: SOURCES,
     run,
 };

@@ -1,7 +1,6 @@
 //! A filesystem of the running kernel on an attached drive, and the modelled one on the same drive
 //! in virtual time.
 
-use ::tests::Need::{self, Filesystem, Fuse, Loop, Program, Root};
 use ::tests::program::Run;
 use anyhow::Result;
 use trimbench_core::exit;
@@ -9,17 +8,6 @@ use trimbench_core::exit;
 use crate::entry::NotMeasured;
 use crate::lab::Lab;
 
-pub(super) const NEEDS: &[Need] = &[
-    Root,
-    Loop,
-    Fuse,
-    Filesystem("ext4"),
-    Filesystem("xfs"),
-    Filesystem("btrfs"),
-    Program("mkfs.ext4"),
-    Program("mkfs.xfs"),
-    Program("mkfs.btrfs"),
-];
 pub(super) const SOURCES: &[&str] = &[
     "crates/trimbench-attach",
     "crates/trimbench-block",
@@ -51,13 +39,13 @@ const AS_A_LOOP_DEVICE: &str = "trim.ranges=1,trim.mode=blocking";
 impl Pair {
     pub(super) const ALL: [Self; 6] = {
         let [ext4, xfs, btrfs] = [("ext4", ""), ("xfs", ""), ("btrfs", ",discard=sync")];
-        let [quick, slow] = ["like-rc100", "generic-sata-tlc,trim.command=10ms"];
+        let [rc100, slow] = ["like-rc100", "generic-sata-tlc,trim.command=10ms"];
         [
-            Self { filesystem: ext4, drive: quick },
+            Self { filesystem: ext4, drive: rc100 },
             Self { filesystem: ext4, drive: slow },
-            Self { filesystem: xfs, drive: quick },
+            Self { filesystem: xfs, drive: rc100 },
             Self { filesystem: xfs, drive: slow },
-            Self { filesystem: btrfs, drive: quick },
+            Self { filesystem: btrfs, drive: rc100 },
             Self { filesystem: btrfs, drive: slow },
         ]
     };

@@ -6,8 +6,8 @@ use anyhow::Result;
 use trimbench_methods::postmark::PostmarkStep;
 use trimbench_results::Step;
 
-use super::drives::{NEEDS, Pair, SOURCES};
-use crate::entry::Entry;
+use super::drives::{Pair, SOURCES};
+use crate::entry::{Entry, FILESYSTEMS_ON_DRIVES};
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
 
@@ -16,7 +16,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "postmark",
     title: "PostMark's files are discarded on the modelled ext4, XFS and btrfs as on those of the \
             running kernel",
-    needs: NEEDS,
+    needs: FILESYSTEMS_ON_DRIVES,
     sources: SOURCES,
     run,
 };

@@ -4,12 +4,11 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ::tests::Need::{Filesystem, Fuse, Loop, Program, Root};
 use ::tests::cut_filesystem::{CutFilesystem, CutKind, PowerCut};
 use anyhow::Result;
 
 use crate::attempts::Attempts;
-use crate::entry::Entry;
+use crate::entry::{Entry, FILESYSTEMS_ON_DRIVES};
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
 
@@ -18,20 +17,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "power_cuts",
     title: "What was made durable on ext4, XFS and btrfs is there after a power cut of the drive, \
             and a drive whose flushes lie is found",
-    needs: &[
-        Root,
-        Loop,
-        Fuse,
-        Filesystem("ext4"),
-        Filesystem("xfs"),
-        Filesystem("btrfs"),
-        Program("mkfs.ext4"),
-        Program("mkfs.xfs"),
-        Program("mkfs.btrfs"),
-        Program("e2fsck"),
-        Program("xfs_repair"),
-        Program("btrfs"),
-    ],
+    needs: FILESYSTEMS_ON_DRIVES,
     sources: &[
         "crates/trimbench-attach",
         "crates/trimbench-core",
@@ -71,7 +57,7 @@ fn of_honest_drive(lab: &Lab<'_>, kind: CutKind) -> Result<[Figure; 3]> {
         let after = Duration::from_millis(attempts.random(number).below(WITHIN_MS));
         let mut filesystem = filesystem.lock().unwrap_or_else(PoisonError::into_inner);
         let cut = filesystem.cut(number, after, false);
-        if !cut.faults.is_empty() || cut.damage.is_some() {
+        if !cut.is_survived() {
             *filesystem = CutFilesystem::new(kind, PROFILE);
         }
         Ok(cut)

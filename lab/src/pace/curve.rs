@@ -4,9 +4,9 @@
 use anyhow::Result;
 use trimbench_core::Nanos;
 
-use super::full_filesystem::{FILESYSTEMS, FSTRIM, NEEDS, SOURCES, trial};
+use super::full_filesystem::{FILESYSTEMS, FSTRIM, SOURCES, trial};
 use super::slow_drives::TEN_MS;
-use crate::entry::{Entry, NotMeasured};
+use crate::entry::{Entry, FILESYSTEMS_ON_DRIVES, NotMeasured};
 use crate::figure::{Bar, Figure, PacePoint};
 use crate::lab::Lab;
 
@@ -14,7 +14,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "curve",
     title: "The 99th percentile of reads against the time that a trim takes, on a drive that takes \
             10 ms for a discard and answers nothing else meanwhile",
-    needs: NEEDS,
+    needs: FILESYSTEMS_ON_DRIVES,
     sources: SOURCES,
     run,
 };

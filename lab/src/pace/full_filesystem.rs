@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use ::tests::Need::{Filesystem, Fuse, Loop, Program, Root};
-use ::tests::{Mounted, Need, is_mounted};
+use ::tests::{Mounted, is_mounted};
 use anyhow::{Context as _, Result, ensure};
 use tempfile::TempDir;
 use tests::program::BuiltProgram;
@@ -19,19 +18,6 @@ use super::trial::{LIMIT, ReadLoad, Trimmed, fill, trim_beside_reads};
 use crate::detached::DetachedDrive;
 use crate::lab::Lab;
 
-/// What such a measurement needs.
-pub(super) const NEEDS: &[Need] = &[
-    Root,
-    Loop,
-    Fuse,
-    Filesystem("ext4"),
-    Filesystem("xfs"),
-    Filesystem("btrfs"),
-    Program("fstrim"),
-    Program("mkfs.ext4"),
-    Program("mkfs.xfs"),
-    Program("mkfs.btrfs"),
-];
 /// What its figures speak of.
 pub(super) const SOURCES: &[&str] = &[
     "crates/trimbench-attach",

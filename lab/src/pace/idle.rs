@@ -5,18 +5,18 @@ use anyhow::{Context as _, Result};
 use trimbench_core::rng::Rng;
 use trimbench_results::statistics::median;
 
-use super::full_filesystem::{FILESYSTEMS, FSTRIM, NEEDS, SOURCES, SlowDrive, trial};
+use super::full_filesystem::{FILESYSTEMS, FSTRIM, SOURCES, SlowDrive, trial};
 use super::own_disk::{Bench, Way};
 use super::slow_drives::TEN_MS;
 use super::trial::Trimmed;
-use crate::entry::Entry;
+use crate::entry::{Entry, FILESYSTEMS_ON_DRIVES};
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "idle",
     title: "`trimpace --p99` on an idle machine takes hardly longer than `fstrim`",
-    needs: NEEDS,
+    needs: FILESYSTEMS_ON_DRIVES,
     sources: SOURCES,
     run,
 };

@@ -17,9 +17,9 @@ use anyhow::{Result, ensure};
 use trimbench_core::units::rounded;
 use trimbench_core::{Bytes, Nanos};
 
-use super::full_filesystem::{FILESYSTEMS, FSTRIM, NEEDS, SOURCES, SlowDrive, trial};
+use super::full_filesystem::{FILESYSTEMS, FSTRIM, SOURCES, SlowDrive, trial};
 use super::trial::Trimmed;
-use crate::entry::{Entry, NotMeasured};
+use crate::entry::{Entry, FILESYSTEMS_ON_DRIVES, NotMeasured};
 use crate::figure::{Bar, Figure};
 use crate::lab::Lab;
 
@@ -27,7 +27,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "slow_drives",
     title: "Reads beside `trimpace --p99` on slow drives keep the target, and it takes little \
             longer than it must",
-    needs: NEEDS,
+    needs: FILESYSTEMS_ON_DRIVES,
     sources: SOURCES,
     run,
 };

@@ -3,6 +3,7 @@
 //! shows it.
 
 use tempfile::tempdir;
+use tests::code_blocks;
 use trimbench_methods::{BY_NAME_ONLY, METHODS};
 use trimbench_results::RunRecord;
 
@@ -48,8 +49,7 @@ fn the_default_run_tells_four_drives_apart_on_its_first_screen_as_the_readme_sho
     };
     assert_eq!(first.iter().take_while(has_answer).count(), DRIVES, "{output}");
     let readme = include_str!("../../../../README.md");
-    let blocks = readme.split("```text\n").skip(1).filter_map(|rest| rest.split_once("```"));
-    let shown = blocks.map(|(block, _)| block).find(|block| block.contains("\nmethod ")).unwrap();
+    let shown = code_blocks(readme, "text").find(|block| block.contains("\nmethod ")).unwrap();
     for method in METHODS.iter().filter(|method| !BY_NAME_ONLY.contains(&method.id)) {
         let is_row = |line: &str| line.starts_with(&format!("{} ", method.id));
         assert!(first.iter().any(|line| is_row(line)), "no {} in {output}", method.id);

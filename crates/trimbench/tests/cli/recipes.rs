@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
-use tests::{Need, requires, scratch, unmount};
+use tests::{Need, code_blocks, requires, scratch, unmount};
 
 const NEEDS: [Need; 5] = [Root, Loop, Fuse, Filesystem("ext4"), Program("mkfs.ext4")];
 
@@ -17,9 +17,7 @@ fn page(name: &str) -> PathBuf {
 /// The blocks of a page in this language, in order.
 fn blocks(name: &str, language: &str) -> Vec<String> {
     let text = fs::read_to_string(page(name)).unwrap();
-    let begin = format!("```{language}\n");
-    let blocks = text.split(&begin).skip(1).map(|rest| rest.split("```").next().unwrap());
-    blocks.map(str::to_owned).collect()
+    code_blocks(&text, language).map(str::to_owned).collect()
 }
 
 /// Runs lines of a shell as a reader would who has installed the program.
