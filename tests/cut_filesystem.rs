@@ -99,14 +99,19 @@ impl CutFilesystem {
         new
     }
 
-    /// Files are written, deleted and made durable; after so long the power goes. Then it comes
-    /// back, the filesystem is mounted, which recovers it, unmounted, checked, and read. If
+    /// Files are written, deleted and made durable; when `wait` returns the power goes. Then it
+    /// comes back, the filesystem is mounted, which recovers it, unmounted, checked, and read. If
     /// `flushes_lie`, the drive makes nothing durable that it was told to.
     ///
     /// # Panics
     /// If the filesystem cannot be mounted before. After a cut with faults or damage go on with a
     /// new one.
-    pub fn cut(&mut self, seed: u64, after: Duration, flushes_lie: bool) -> PowerCut {
+    pub fn cut(
+        &mut self,
+        seed: u64,
+        wait: impl FnOnce(&DurableFiles),
+        flushes_lie: bool,
+    ) -> PowerCut {
         let mounted = self.mount().expect("it was in order before");
         self.rounds += 1;
         if let Some(old) = self.rounds.checked_sub(KEPT + 1) {
@@ -115,7 +120,7 @@ impl CutFilesystem {
         let plant = |fault| self.drive.engine().plant(&fault).expect("it can be planted");
         plant(LiveFault::LyingFlush(flushes_lie));
         let files = DurableFiles::begin(&self.round(self.rounds), seed).expect("there is room");
-        std::thread::sleep(after);
+        wait(&files);
         let contents = files.end(|| plant(LiveFault::PowerCut));
         drop(mounted);
         plant(LiveFault::LyingFlush(false));
@@ -148,7 +153,8 @@ impl CutFilesystem {
     ) -> Option<u64> {
         (1..=most).find(|_| {
             let (seed, after) = draw();
-            !Self::new(kind, profile).cut(seed, after, true).is_survived()
+            let wait = |_: &DurableFiles| std::thread::sleep(after);
+            !Self::new(kind, profile).cut(seed, wait, true).is_survived()
         })
     }
 

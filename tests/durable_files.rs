@@ -12,8 +12,9 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use trimbench_core::rng::Rng;
 
@@ -33,6 +34,8 @@ const CARELESS: u64 = 4;
 #[derive(Debug)]
 pub struct DurableFiles {
     is_over: Arc<AtomicBool>,
+    /// Changes of all writers that were made durable.
+    changes: Arc<AtomicU64>,
     writers: Vec<JoinHandle<Folder>>,
 }
 
@@ -80,13 +83,14 @@ impl DurableFiles {
     /// If the folders cannot be made.
     pub fn begin(folder: &Path, seed: u64) -> io::Result<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
+        let changes = Arc::new(AtomicU64::new(0));
         let mut writers = Vec::new();
         for writer in 0..WRITERS {
             let mut rng = Rng::new(seed).split(&format!("writer {writer}"));
             let path = folder.join(format!("writer{writer}"));
             fs::create_dir_all(&path)?;
             let mut own = Folder::new(path, rng.bits());
-            let is_over = Arc::clone(&is_over);
+            let (is_over, changes) = (Arc::clone(&is_over), Arc::clone(&changes));
             writers.push(thread::spawn(move || {
                 while !is_over.load(Ordering::SeqCst) {
                     if let Err(error) = own.change(&mut rng, &is_over) {
@@ -94,6 +98,7 @@ impl DurableFiles {
                         own.failure = is_early.then_some(error);
                         break;
                     }
+                    changes.fetch_add(1, Ordering::SeqCst);
                 }
                 own
             }));
@@ -102,7 +107,15 @@ impl DurableFiles {
         for folder in folder.ancestors().take(2) {
             File::open(folder)?.sync_all()?;
         }
-        Ok(Self { is_over, writers })
+        Ok(Self { is_over, changes, writers })
+    }
+
+    /// Waits until so many changes were made durable, or no writer is left.
+    pub fn wait_for_changes(&self, changes: u64) {
+        let is_alive = |writer: &JoinHandle<Folder>| !writer.is_finished();
+        while self.changes.load(Ordering::SeqCst) < changes && self.writers.iter().any(is_alive) {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Stops counting acknowledgements, calls `cut`, and waits for the writers. What is

@@ -282,7 +282,7 @@ fn ranges_of_a_guests_nvme_commands_arrive_one_by_one() {
     let settings = ["generic-nvme-tlc", "capacity=1GiB"];
     let Some((server, run)) = with_guest(test, &settings) else { return };
     run("modprobe xfs; mkfs.xfs -q -K $DISKS && mount $DISKS /mnt || exit 1
-        for number in $(seq 40); do head -c 1M /dev/zero >/mnt/$number; sync /mnt/$number; done
+        for number in $(seq 40); do head -c 1M /dev/zero >/mnt/$number; done
         umount /mnt");
     // Zeroing that may free blocks counts, too: of the log.
     let before = discards(&server);

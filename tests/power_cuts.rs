@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tests::Need::{Filesystem, Fuse, Loop, Program, Root};
 use tests::cut_filesystem::{CutFilesystem, CutKind, PowerCut};
+use tests::durable_files::DurableFiles;
 use tests::requires;
 use tests::write_log::{LoggedDisk, Unflushed};
 use trimbench_claim::{Durability, OutputDirectory, Replaces};
@@ -112,19 +113,19 @@ fn a_record_that_is_not_waited_for_leaves_the_older_one_or_itself() {
     }
 }
 
-/// Cuts by how long the files had been written before.
-const MOMENTS_MS: [u64; 3] = [150, 700, 1_300];
+/// Cuts by how many changes were durable before.
+const MOMENTS: [u64; 3] = [10, 40, 80];
 
 #[test]
 fn what_was_made_durable_on_an_emulated_drive_outlives_its_power_cuts() {
     let test = "what_was_made_durable_on_an_emulated_drive_outlives_its_power_cuts";
     for kind in CutKind::ALL.into_iter().filter(|kind| requires(test, &kind.needs())) {
         let mut filesystem = CutFilesystem::new(kind, "generic-sata-tlc");
-        for (number, after) in (1..).zip(MOMENTS_MS) {
-            let cut = filesystem.cut(number, Duration::from_millis(after), false);
-            let PowerCut { changes, faults, damage } = cut;
+        for (number, before) in (1..).zip(MOMENTS) {
+            let wait = |files: &DurableFiles| files.wait_for_changes(before);
+            let PowerCut { changes, faults, damage } = filesystem.cut(number, wait, false);
             assert_eq!((faults, damage), (Vec::new(), None), "{}", kind.name);
-            assert!(changes > 10, "{} changes are few: {changes}", kind.name);
+            assert!(changes >= before, "{}: {changes}", kind.name);
         }
     }
 }

@@ -56,7 +56,7 @@ fn of_honest_drive(lab: &Lab<'_>, kind: CutKind) -> Result<[Figure; 3]> {
     let cuts = attempts.make(|_, number| {
         let after = Duration::from_millis(attempts.random(number).below(WITHIN_MS));
         let mut filesystem = filesystem.lock().unwrap_or_else(PoisonError::into_inner);
-        let cut = filesystem.cut(number, after, false);
+        let cut = filesystem.cut(number, |_| std::thread::sleep(after), false);
         if !cut.is_survived() {
             *filesystem = CutFilesystem::new(kind, PROFILE);
         }
