@@ -19,8 +19,8 @@ mod passthrough;
 mod tests;
 
 pub use free_space::{
-    BtrfsChunk, FreeRange, XfsGeometry, btrfs_chunks, btrfs_free_space, btrfs_unallocated,
-    free_space_map, xfs_geometry,
+    BtrfsChunk, FreeRange, XfsGeometry, btrfs_chunks, btrfs_free_space, btrfs_scrubs,
+    btrfs_unallocated, free_space_map, xfs_geometry,
 };
 pub(crate) use passthrough::{
     Data, NvmeCommand, ScsiOutcome, nvme_command, nvme_namespace, scsi_command,

@@ -47,7 +47,7 @@ pub use directory::{
 pub use drain::{DRAIN_RULES, FilesystemDrain, drain_of, drain_rule, mount_discard};
 pub use file_sizes::{FileSizes, LookLimits};
 pub use ioctl::{
-    BtrfsChunk, FileExtent, FreeRange, XfsGeometry, btrfs_chunks, btrfs_free_space,
+    BtrfsChunk, FileExtent, FreeRange, XfsGeometry, btrfs_chunks, btrfs_free_space, btrfs_scrubs,
     btrfs_unallocated, file_extents, free_space_map, ignore_file_size_signal, run_first,
     trim_range, xfs_geometry,
 };

@@ -12,6 +12,7 @@
 //! Units: mapping units, logical blocks.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use trimbench_core::units::{index, narrow};
 use trimbench_core::{Content, Data, Lba, LbaRange};
@@ -84,15 +85,12 @@ impl Contents {
     /// the program of that has ended.
     pub(crate) fn journal(&mut self, lpn: u32, mapped: bool, is_on_flash: impl FnOnce() -> bool) {
         let (unit, chunks) = (self.unit, &self.chunks);
-        self.journal.change(lpn, is_on_flash, || {
-            let (first, blocks) = (unit.blocks_of(lpn).start, index(unit.blocks()));
-            let within = index(first % CHUNK);
-            let held = chunks.get(&(first / CHUNK)).map_or_else(
-                || vec![Held::Unknown; blocks].into(),
-                |chunk| chunk[within..within + blocks].into(),
-            );
-            (mapped, held)
-        });
+        self.journal.change(lpn, is_on_flash, || (mapped, held_by(unit, chunks, lpn)));
+    }
+
+    /// These units, whose data are durable, are about to be trimmed.
+    pub(crate) fn journal_trim(&mut self, units: Range<u32>) {
+        self.journal.trim_durable(units);
     }
 
     /// The flush in this slot has started: when it ends, all changes so far are durable.
@@ -130,8 +128,9 @@ impl Contents {
 
     /// The power is cut: what each unit falls back to if the program of what it holds has not
     /// ended, by ascending unit. All that is left counts as durable from now on.
-    pub(crate) fn take_volatile(&mut self) -> impl Iterator<Item = (u32, Version)> + use<> {
-        self.journal.take()
+    pub(crate) fn take_volatile(&mut self) -> Vec<(u32, Version)> {
+        let (unit, chunks) = (self.unit, &self.chunks);
+        self.journal.take(|lpn| held_by(unit, chunks, lpn))
     }
 
     /// The unit goes back to what it held.
@@ -221,6 +220,16 @@ impl Contents {
     fn chunk(&mut self, lba: u64) -> &mut Chunk {
         self.chunks.entry(lba / CHUNK).or_insert_with(|| Box::new([Held::Unknown; index(CHUNK)]))
     }
+}
+
+/// What was last written to the blocks of a unit.
+fn held_by(unit: UnitSize, chunks: &BTreeMap<u64, Box<Chunk>>, lpn: u32) -> Box<[Held]> {
+    let (first, blocks) = (unit.blocks_of(lpn).start, index(unit.blocks()));
+    let within = index(first % CHUNK);
+    chunks.get(&(first / CHUNK)).map_or_else(
+        || vec![Held::Unknown; blocks].into(),
+        |chunk| chunk[within..within + blocks].into(),
+    )
 }
 
 fn hash(words: [u64; 2]) -> u64 {

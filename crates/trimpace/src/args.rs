@@ -14,9 +14,10 @@ use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 
 pub use self::deadline::{PassDeadline, PassDeadlineError};
 pub use self::size::{SizeError, fstrim_size};
+use crate::config::CONFIG;
 use crate::exit::TrimRequest;
 use crate::law::LawChoice;
-use crate::probe::KEEPER;
+use crate::probe::{KEEPER, ProbeKind};
 use crate::selection::WhichMounts;
 
 #[cfg(test)]
@@ -36,6 +37,12 @@ pub struct CommandLine {
 pub enum PaceCommand {
     /// Discard the unused blocks of mounted filesystems once, as fstrim does, but paced.
     Once(Box<OnceArgs>),
+    /// Trim as the configuration says, until SIGTERM or Ctrl-C: the service.
+    Run(ServiceArgs),
+    /// Say what the service does, and what it has done.
+    Status(StatusArgs),
+    /// Check a configuration of the service, and say when each mount would be trimmed.
+    CheckConfig(ServiceArgs),
     /// Put back the settings of disks that a killed trimpace left changed.
     Restore(RestoreArgs),
     /// The process that keeps the file of a probe; trimpace itself starts it.
@@ -122,6 +129,22 @@ pub struct OnceArgs {
     pub mount_point: Option<PathBuf>,
 }
 
+/// `trimpace run` and `trimpace check-config`.
+#[derive(Clone, Debug, Args)]
+pub struct ServiceArgs {
+    /// The configuration.
+    #[arg(long, value_name = "FILE", default_value = CONFIG, value_hint = ValueHint::FilePath)]
+    pub config: PathBuf,
+}
+
+/// `trimpace status`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct StatusArgs {
+    /// Format of stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub output_format: PaceFormat,
+}
+
 /// `trimpace restore`.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct RestoreArgs {
@@ -166,6 +189,17 @@ pub enum PaceFormat {
     Human,
     /// One JSON document.
     Json,
+}
+
+impl ProbeName {
+    /// What it names; `None` for no probe.
+    pub fn kind(self) -> Option<ProbeKind> {
+        match self {
+            Self::Reads => Some(ProbeKind::Reads),
+            Self::Flushes => Some(ProbeKind::Flushes),
+            Self::None => None,
+        }
+    }
 }
 
 /// An option that the chosen law does not use: leave it out, or choose another law.
@@ -242,20 +276,20 @@ impl OnceArgs {
 /// A text that is a quantity, but not one that makes sense here.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
-struct ValueError(String);
+pub(crate) struct ValueError(String);
 
 fn positive_size(text: &str) -> Result<Bytes, ValueError> {
     let size = fstrim_size(text).map_err(|error| ValueError(error.to_string()))?;
     if size.0 == 0 { Err(ValueError("it must be more than 0".to_owned())) } else { Ok(size) }
 }
 
-fn positive_time(text: &str) -> Result<Nanos, ValueError> {
+pub(crate) fn positive_time(text: &str) -> Result<Nanos, ValueError> {
     let time: Nanos = text.parse().map_err(|error| ValueError(format!("{error}")))?;
     if time.0 == 0 { Err(ValueError("it must be more than 0".to_owned())) } else { Ok(time) }
 }
 
 /// More than 0, at most 100 %.
-fn share(text: &str) -> Result<Ppm, ValueError> {
+pub(crate) fn share(text: &str) -> Result<Ppm, ValueError> {
     let share: Ppm = text.parse().map_err(|error| ValueError(format!("{error}")))?;
     let is_share = share.0 > 0 && share <= Ppm::ONE;
     if is_share { Ok(share) } else { Err(ValueError("it must be in (0%, 100%]".to_owned())) }

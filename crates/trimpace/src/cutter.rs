@@ -46,11 +46,16 @@ struct OpenRegion {
 }
 
 impl Cutter {
-    /// Asks for the free extents of all regions once, to know how much there is.
+    /// Asks for the free extents of all regions once, to know how much there is. A pass that goes on
+    /// keeps to their order: it would trim the least region each time.
     ///
     /// # Errors
     /// Those of the filesystem's answer.
-    pub fn new(planner: Box<dyn Planner>, offset: u64, length: u64) -> Result<Self, Errno> {
+    pub fn new(
+        planner: Box<dyn Planner>,
+        (offset, length): (u64, u64),
+        goes_on: bool,
+    ) -> Result<Self, Errno> {
         let asked = [offset, offset.saturating_add(length)];
         let mut regions = VecDeque::new();
         let mut left = Amount::default();
@@ -63,7 +68,7 @@ impl Cutter {
                 regions.push_back((region, amount));
             }
         }
-        Ok(Self { planner, asked, regions, open: None, left, is_begun: false })
+        Ok(Self { planner, asked, regions, open: None, left, is_begun: goes_on })
     }
 
     /// How its calls behave.
@@ -85,6 +90,13 @@ impl Cutter {
     /// The free extents that are left, as far as they are known.
     pub fn remaining(&self) -> Amount {
         self.left
+    }
+
+    /// The first address that no call has covered: all below it is done, once the last call is.
+    pub fn cursor(&self) -> u64 {
+        let open = self.open.as_ref().map(|open| open.position);
+        let next = self.regions.front().map(|(region, _)| region.start);
+        open.into_iter().chain(next).min().unwrap_or(self.asked[1])
     }
 
     /// The least that the next call can be, as far as it is known.

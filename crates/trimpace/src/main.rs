@@ -13,6 +13,8 @@ use trimpace::exit::{DONE, FAILED};
 use trimpace::once::once;
 use trimpace::probe::keep_probe_file;
 use trimpace::report::say;
+use trimpace::service;
+use trimpace::status::status;
 
 fn main() -> ExitCode {
     let args = match CommandLine::try_parse() {
@@ -29,6 +31,9 @@ fn main() -> ExitCode {
             let result = once(once_args, &interrupt());
             (result.text, result.code)
         }
+        PaceCommand::Run(args) => (String::new(), service::run(args, &interrupt())),
+        PaceCommand::Status(args) => status(*args),
+        PaceCommand::CheckConfig(args) => service::check_config(args),
         PaceCommand::Restore(args) => restore(*args),
         PaceCommand::KeepProbeFile => {
             let is_kept = keep_probe_file().is_ok();

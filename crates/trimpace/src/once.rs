@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use trimbench_claim::mounts::Mount;
-use trimbench_claim::sysfs::devices_of;
 use trimbench_core::contract::Interrupt;
 use trimbench_core::text::{to_text, visible};
 use trimbench_core::{Bytes, Errno, Instant};
 use trimbench_linux::{BorrowError, restore_abandoned};
 
-use crate::args::{OnceArgs, PaceFormat, ProbeName};
+use crate::args::{OnceArgs, PaceFormat};
 use crate::exit::{ALL_FAILED, FAILED, TrimOutcome, TrimRequest, exit_code};
 use crate::law::LawChoice;
-use crate::pass::{Pass, PassEnd, PassError, PassOptions, PassOutcome};
-use crate::planner::{Planner, PlannerError, cover, planner_for};
-use crate::probe::{ProbeKind, now};
+use crate::pass::{Pass, PassEnd, PassError, PassOptions, PassOutcome, PassStop};
+use crate::planner::{Leave, plan};
+use crate::probe::now;
 use crate::report::{Voice, account_line, document, dry_line, say, size, trimmed_line};
 use crate::selection::{ChosenMount, Selection, select};
 
@@ -96,11 +95,17 @@ impl Once<'_> {
     fn one(&self, ChosenMount { mount, directory }: ChosenMount) -> Trimmed {
         let directory = Arc::new(directory);
         let name = visible(&to_text(&mount.mount_point)).into_owned();
-        let planner = match self.plan(&mount, &directory) {
-            Ok(planner) => planner,
+        let leave = match self.args.cover {
+            Some(share) => Leave::AllButCover(share),
+            None => Leave::Below(self.args.minimum.unwrap_or(Bytes(0))),
+        };
+        let (planner, minimum) = match plan(&mount, &directory, leave) {
+            Ok(planned) => planned,
             Err(error) => return Trimmed::failed(&name, &error),
         };
-        let (planner, minimum) = planner;
+        if self.args.verbose && self.args.cover.is_some() {
+            say(&format!("{name}: free ranges below {} are left alone", size(minimum)));
+        }
         if self.args.dry_run {
             let line = Some(dry_line(&mount, self.args.request()));
             return Trimmed { outcome: TrimOutcome::Done, line, document: None };
@@ -109,55 +114,21 @@ impl Once<'_> {
             subject: name.clone(),
             tells: self.args.verbose || self.args.deadline.is_some(),
         };
-        let probe = match self.args.probe {
-            ProbeName::Reads => Some(ProbeKind::Reads),
-            ProbeName::Flushes => Some(ProbeKind::Flushes),
-            ProbeName::None => None,
-        };
         let options = PassOptions {
             offset: self.args.offset.0,
             length: self.args.length.map_or(u64::MAX, |length| length.0),
             minimum,
             law: self.law,
-            probe,
+            probe: self.args.probe.kind(),
+            goes_on: false,
         };
-        let pass =
-            Pass::begin(&mount, &directory, planner, (&options, &voice, self.interrupt.clone()));
+        let stop = PassStop { soon: self.interrupt.clone(), at_once: self.interrupt.clone() };
+        let pass = Pass::begin(&mount, &directory, planner, (&options, &voice, stop));
         match pass {
             Ok(pass) => self.ended(&name, &mount, &pass.run()),
             Err(PassError::Borrow(BorrowError::NoDiscards { .. })) => self.unsupported(&name),
             Err(error) => Trimmed::failed(&name, &error),
         }
-    }
-
-    /// The planner, and the least extent that it plans for.
-    fn plan(
-        &self,
-        mount: &Mount,
-        directory: &Arc<std::os::fd::OwnedFd>,
-    ) -> Result<(Box<dyn Planner>, Bytes), PlannerError> {
-        let devices = devices_of(mount);
-        let device = devices.first().ok_or_else(|| PlannerError::NoDevice {
-            mounted: visible(&to_text(&mount.source)).into_owned(),
-        })?;
-        let plan = |minimum| planner_for(mount, Arc::clone(directory), device, minimum);
-        let asked = self.args.minimum.unwrap_or(Bytes(0));
-        let planner = plan(asked)?;
-        let Some(share) = self.args.cover else { return Ok((planner, asked)) };
-        let mut lengths = Vec::new();
-        for region in planner.regions() {
-            let extents = planner.free_extents(*region);
-            let extents =
-                extents.map_err(|errno| PlannerError::Layout { what: "free space", errno })?;
-            lengths.extend(extents.unwrap_or_default().iter().map(|extent| extent.length));
-        }
-        let covering = cover(lengths.into_iter(), share);
-        let minimum = planner.largest_minimum().map_or(covering, |most| covering.min(most));
-        if self.args.verbose {
-            let name = visible(&to_text(&mount.mount_point)).into_owned();
-            say(&format!("{name}: free ranges below {} are left alone", size(minimum)));
-        }
-        Ok((plan(minimum)?, minimum))
     }
 
     fn ended(&self, name: &str, mount: &Mount, outcome: &PassOutcome) -> Trimmed {
@@ -213,6 +184,6 @@ pub fn put_back_what_was_left() {
 }
 
 /// What a filesystem or device answers that cannot discard.
-fn is_unsupported(errno: Errno) -> bool {
+pub(crate) fn is_unsupported(errno: Errno) -> bool {
     errno == Errno::EOPNOTSUPP || errno == Errno(libc::ENOTTY)
 }

@@ -31,6 +31,9 @@ const FORECAST_AFTER: u64 = 4;
 /// From one look at the mount table to the next, between steps.
 const MOUNT_LOOK: Nanos = Nanos::from_millis(100);
 
+/// How far it has come is told at least so often.
+const PROGRESS: Nanos = Nanos::from_secs(1);
+
 /// Options of a mount that takes no more writes: of `mount`, and of ext4 and others after an error.
 const READ_ONLY: [&str; 3] = ["ro", "emergency_ro", "shutdown"];
 
@@ -50,6 +53,17 @@ pub struct PassOptions {
     pub law: LawChoice,
     /// What the law judges by; `None` for none.
     pub probe: Option<ProbeKind>,
+    /// Whether it goes on with an earlier pass: then it keeps to the order of addresses.
+    pub goes_on: bool,
+}
+
+/// How a pass is stopped from outside.
+#[derive(Clone, Debug, Default)]
+pub struct PassStop {
+    /// No call begins any more. The one that is under way is waited for.
+    pub soon: Interrupt,
+    /// Nor is that one waited for: the process is about to end, and the call ends with it.
+    pub at_once: Interrupt,
 }
 
 /// What a pass tells while it runs.
@@ -58,6 +72,24 @@ pub trait PassObserver: Debug {
     fn notice(&self, sentence: &str);
     /// What is expected of the rest.
     fn forecast(&self, forecast: &PassForecast, remaining: Amount, target: Option<Nanos>);
+    /// How far it has come: after each call, and now and then.
+    fn progress(&self, _progress: &PassProgress) {}
+}
+
+/// How far a pass has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassProgress {
+    /// All below this address is done: bytes, in the filesystem's addresses. A pass that begins
+    /// there goes on.
+    pub cursor: u64,
+    /// What the device counted since the start, discards of others meanwhile included.
+    pub discarded: Amount,
+    /// Free extents that are left, as far as the filesystem says.
+    pub remaining: Amount,
+    /// How long it has taken.
+    pub took: Nanos,
+    /// How long the rest is expected to take; `None` as long as nobody knows.
+    pub rest: Option<Nanos>,
 }
 
 /// How a pass ended.
@@ -139,8 +171,12 @@ pub struct Pass<'a> {
     mount: &'a Mount,
     law: Law,
     observer: &'a dyn PassObserver,
-    interrupt: Interrupt,
+    stop: PassStop,
     cutter: Cutter,
+    /// All below this address is done.
+    cursor: u64,
+    /// When it began, and what the devices had discarded by then.
+    start: (Instant, Amount),
     discards: DiscardWatch,
     sequences: Vec<Option<u64>>,
     borrowed: Vec<BorrowedSetting>,
@@ -154,6 +190,7 @@ pub struct Pass<'a> {
     outcome: PassOutcome,
     is_forecast: bool,
     next_mount_look: Instant,
+    next_progress: Instant,
 }
 
 #[derive(Debug)]
@@ -174,7 +211,7 @@ impl<'a> Pass<'a> {
         mount: &'a Mount,
         directory: &Arc<OwnedFd>,
         mut planner: Box<dyn Planner>,
-        (options, observer, interrupt): (&PassOptions, &'a dyn PassObserver, Interrupt),
+        (options, observer, stop): (&PassOptions, &'a dyn PassObserver, PassStop),
     ) -> Result<Self, PassError> {
         let path = || mount.mount_point.clone();
         let discards =
@@ -195,12 +232,12 @@ impl<'a> Pass<'a> {
         // Now: btrfs may have given the probe's file a chunk of its own.
         planner.renew()?;
         planner.hazards().iter().for_each(|hazard| observer.notice(hazard));
-        let cutter = Cutter::new(planner, options.offset, options.length)
+        let cutter = Cutter::new(planner, (options.offset, options.length), options.goes_on)
             .map_err(|errno| PassError::FreeSpace { path: path(), errno })?;
         let device_piece = borrowed.iter().map(BorrowedSetting::original).min();
         let device_piece = device_piece.unwrap_or(Bytes(u64::MAX));
         let usual = probe.as_ref().filter(|_| options.law.needs_baseline());
-        let usual = usual.and_then(|(_, probing)| probing.usual(&interrupt));
+        let usual = usual.and_then(|(_, probing)| probing.usual(&stop.soon));
         let law = Law::new(options.law, device_piece, usual);
         let sequences = discards.devices().iter().map(sequence_of).collect();
         let outcome = PassOutcome {
@@ -220,7 +257,9 @@ impl<'a> Pass<'a> {
             mount,
             law,
             observer,
-            interrupt,
+            stop,
+            cursor: options.offset,
+            start: (now(), discards.discarded()),
             cutter,
             discards,
             sequences,
@@ -234,13 +273,13 @@ impl<'a> Pass<'a> {
             outcome,
             is_forecast: false,
             next_mount_look: Instant::START,
+            next_progress: Instant::START,
         })
     }
 
     /// Trims until nothing is left, or something ends it; the settings are as before then.
     pub fn run(mut self) -> PassOutcome {
-        let begun = now();
-        let before = self.discards.discarded();
+        let (begun, before) = self.start;
         self.outcome.end = self.steps();
         // What was in force, where it could be set at all.
         let in_force = self.borrowed.iter().map(BorrowedSetting::in_force).min();
@@ -288,7 +327,9 @@ impl<'a> Pass<'a> {
                     if let Some(end) = self.step(call) {
                         return end;
                     }
+                    self.cursor = self.cutter.cursor();
                     self.forecast();
+                    self.progress();
                 }
             }
         }
@@ -312,7 +353,10 @@ impl<'a> Pass<'a> {
                 break result;
             }
             self.look();
-            if self.interrupt.requested() {
+            if now() >= self.next_progress {
+                self.progress();
+            }
+            if self.stop.at_once.requested() {
                 self.unfinished = call.free.without(self.since(before));
                 return Some(PassEnd::Interrupted);
             }
@@ -351,10 +395,10 @@ impl<'a> Pass<'a> {
             bytes => Bytes(before.bytes.0.saturating_add(bytes.0)),
         };
         let expected = self.law.expected(call.free).max(so_far);
-        let Self { discards, probe, law, interrupt, pauses, outcome, .. } = &mut *self;
+        let Self { discards, probe, law, stop, pauses, outcome, .. } = &mut *self;
         discards.drain(wanted, expected, &mut || {
             tell(law, probe.as_mut(), pauses, outcome);
-            !interrupt.requested()
+            !stop.at_once.requested()
         });
     }
 
@@ -370,13 +414,16 @@ impl<'a> Pass<'a> {
     }
 
     fn must_end(&mut self) -> Option<PassEnd> {
-        if self.interrupt.requested() {
+        if self.stop.soon.requested() || self.stop.at_once.requested() {
             return Some(PassEnd::Interrupted);
         }
         if now() < self.next_mount_look {
             return None;
         }
         self.next_mount_look = now() + MOUNT_LOOK;
+        if now() >= self.next_progress {
+            self.progress();
+        }
         let same =
             self.discards.devices().iter().map(sequence_of).eq(self.sequences.iter().copied());
         if !same {
@@ -413,6 +460,19 @@ impl<'a> Pass<'a> {
         if let Some(probe) = &self.probe {
             probe.prober.set_gap(probe.gaps[which]);
         }
+    }
+
+    fn progress(&mut self) {
+        self.next_progress = now() + PROGRESS;
+        let (begun, before) = self.start;
+        let remaining = self.cutter.remaining();
+        self.observer.progress(&PassProgress {
+            cursor: self.cursor,
+            discarded: self.since(before),
+            remaining,
+            took: now().since(begun),
+            rest: self.law.forecast(now(), remaining).map(|forecast| forecast.time),
+        });
     }
 
     /// Says once what to expect, before most of it is done.
@@ -487,7 +547,8 @@ fn borrow(
     Ok(borrowed)
 }
 
-fn is_read_only(mount: &Mount) -> bool {
+/// Whether it takes no more writes, also where that is because of an error.
+pub(crate) fn is_read_only(mount: &Mount) -> bool {
     READ_ONLY.iter().any(|option| mount.has_option(option))
 }
 

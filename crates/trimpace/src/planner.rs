@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use trimbench_claim::mounts::Mount;
 use trimbench_claim::sysfs::{BlockDevice, devices_of};
-use trimbench_core::{Bytes, Errno};
+use trimbench_core::text::{to_text, visible};
+use trimbench_core::{Bytes, Errno, Ppm};
 use trimbench_linux::FreeRange;
 
 pub use cover::cover;
@@ -158,6 +159,46 @@ pub fn planner_for(
         "btrfs" => Box::new(btrfs::Btrfs::open(directory, minimum)?),
         _ => Box::new(whole::Whole::new(mount)),
     })
+}
+
+/// Which free ranges a pass leaves alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Those below this.
+    Below(Bytes),
+    /// The smallest, so that the others hold this share of the free space.
+    AllButCover(Ppm),
+}
+
+/// The planner of a mount whose root `directory` is open, and the least extent that it plans for.
+///
+/// # Errors
+/// See [`PlannerError`].
+pub fn plan(
+    mount: &Mount,
+    directory: &Arc<OwnedFd>,
+    leave: Leave,
+) -> Result<(Box<dyn Planner>, Bytes), PlannerError> {
+    let devices = devices_of(mount);
+    let device = devices.first().ok_or_else(|| PlannerError::NoDevice {
+        mounted: visible(&to_text(&mount.source)).into_owned(),
+    })?;
+    let above = |minimum| planner_for(mount, Arc::clone(directory), device, minimum);
+    let share = match leave {
+        Leave::Below(minimum) => return Ok((above(minimum)?, minimum)),
+        Leave::AllButCover(share) => share,
+    };
+    let planner = above(Bytes(0))?;
+    let mut lengths = Vec::new();
+    for region in planner.regions() {
+        let extents = planner.free_extents(*region);
+        let extents =
+            extents.map_err(|errno| PlannerError::Layout { what: "free space", errno })?;
+        lengths.extend(extents.unwrap_or_default().iter().map(|extent| extent.length));
+    }
+    let covering = cover(lengths.into_iter(), share);
+    let minimum = planner.largest_minimum().map_or(covering, |most| covering.min(most));
+    Ok((above(minimum)?, minimum))
 }
 
 /// The shortest extent that the kernel discards; of several devices, it goes by the least demanding

@@ -193,7 +193,8 @@ fn milliseconds(span: Nanos) -> String {
     }
 }
 
-fn span(span: Nanos) -> String {
+/// As people say how long something takes: `9.3 s`, `41 min`, `2.5 h`.
+pub fn span(span: Nanos) -> String {
     let seconds = span.seconds();
     match seconds {
         s if s < 10.0 => format!("{s:.1} s"),

@@ -107,6 +107,14 @@ pub fn select(which: &WhichMounts, types: Option<&str>) -> Result<Selection, Sel
     select_of(&RunningSystem, which, types)
 }
 
+/// Whether `/etc/fstab` has `X-fstrim.notrim` for this mount point.
+///
+/// # Errors
+/// If the file is there and cannot be read.
+pub fn is_marked(mount_point: &Path) -> Result<bool, SelectionError> {
+    Ok(no_trim(&RunningSystem)?.iter().any(|marked| marked == mount_point))
+}
+
 /// What the rules look at.
 struct Chooser<'a> {
     system: &'a dyn SystemFacts,

@@ -13,6 +13,9 @@ use crate::process::{output, run_well};
 
 /// As they are in the repository.
 const COPIED: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+/// Folders of `packaging` that a release has, too, and a file beside them.
+const SERVICE: [&str; 2] = ["systemd", "monitoring"];
+const SERVICE_CONFIG: &str = "trimpace.toml";
 /// What stands before and behind the program in the name of the script, as each shell wants it, and
 /// the shell.
 const COMPLETIONS: [(&str, &str, &str); 3] =
@@ -25,9 +28,17 @@ const BILL: &str = "bill-of-materials-of-dist";
 /// Writes them all, and the programs beside them.
 pub(super) fn write(release: &Release) -> Result<()> {
     let contents = release.contents();
-    emptied(&contents, &["man", "completions"])?;
+    emptied(&contents, &[&["man", "completions"][..], &SERVICE].concat())?;
     for name in COPIED {
         fs::copy(release.repository.root().join(name), contents.join(name))?;
+    }
+    let packaging = release.repository.root().join("packaging");
+    fs::copy(packaging.join(SERVICE_CONFIG), contents.join(SERVICE_CONFIG))?;
+    for folder in SERVICE {
+        for file in fs::read_dir(packaging.join(folder))? {
+            let file = file?;
+            fs::copy(file.path(), contents.join(folder).join(file.file_name()))?;
+        }
     }
     for program in PROGRAMS {
         let name = program.name;

@@ -19,7 +19,7 @@ mod btrfs;
 #[cfg(test)]
 mod tests;
 
-pub use btrfs::{BtrfsChunk, btrfs_chunks, btrfs_free_space, btrfs_unallocated};
+pub use btrfs::{BtrfsChunk, btrfs_chunks, btrfs_free_space, btrfs_scrubs, btrfs_unallocated};
 
 /// `_IOWR('X', 59, struct fsmap_head)`.
 const FS_IOC_GETFSMAP: libc::c_ulong = 0xC0C0_583B;

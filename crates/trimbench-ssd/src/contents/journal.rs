@@ -14,11 +14,16 @@
 //! to its oldest entry, unless the program of what it holds has ended: then that is durable, and
 //! older contents are not needed any more.
 //!
-//! Invariant: the entries of a unit have ascending numbers. A unit without entries holds what no
-//! power cut takes.
+//! A TRIM of units whose data were durable makes one entry for all of them: what they held stays
+//! where contents are kept, until a unit is written, which gives it entries of its own. So a TRIM
+//! of a gigabyte costs no entry for each of its units.
+//!
+//! Invariants: the entries of a unit have ascending numbers. A unit has entries of its own or is in
+//! one trimmed range, never both. A unit that has neither holds what no power cut takes.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::Range;
 
 use super::Held;
 use crate::slots::Slot;
@@ -37,6 +42,9 @@ pub(crate) struct Version {
 pub(super) struct Journal {
     /// By unit, the oldest first.
     entries: BTreeMap<u32, Vec<Version>>,
+    /// Units that held durable data when they were trimmed, and hold none since: by the first of a
+    /// range the one behind it, and the last flush that had started. They do not overlap.
+    trimmed: BTreeMap<u32, (u32, u64)>,
     /// Flushes that have started.
     started: u64,
     /// The number of each that has not ended.
@@ -53,6 +61,7 @@ impl Journal {
         let units_min = buffer_units.saturating_mul(2).max(64);
         Self {
             entries: BTreeMap::new(),
+            trimmed: BTreeMap::new(),
             started: 0,
             under_way: Vec::new(),
             prune_at: units_min,
@@ -69,6 +78,15 @@ impl Journal {
         now: impl FnOnce() -> (bool, Box<[Held]>),
     ) {
         let flush = self.started;
+        if let Some(before) = self.take_trimmed(lpn) {
+            // It is free, and what it held before is still there.
+            let (_, held) = now();
+            let trimmed = Version { flush: before, mapped: true, held: held.clone() };
+            let free = Version { flush, mapped: false, held };
+            let versions = if before < flush { vec![trimmed, free] } else { vec![trimmed] };
+            self.entries.insert(lpn, versions);
+            return;
+        }
         let version = || {
             let (mapped, held) = now();
             Version { flush, mapped, held }
@@ -87,6 +105,38 @@ impl Journal {
         }
     }
 
+    /// These units hold durable data and are about to be trimmed.
+    pub(super) fn trim_durable(&mut self, units: Range<u32>) {
+        let own: Vec<u32> = self.entries.range(units.clone()).map(|(lpn, _)| *lpn).collect();
+        for lpn in own {
+            self.entries.remove(&lpn);
+        }
+        match self.trimmed.range_mut(..units.start).next_back() {
+            Some((_, (end, flush))) if *end == units.start && *flush == self.started => {
+                *end = units.end;
+            }
+            _ => drop(self.trimmed.insert(units.start, (units.end, self.started))),
+        }
+    }
+
+    /// The trimmed range that a unit is in: its first unit, the one behind it, and its flush.
+    fn trimmed_around(&self, lpn: u32) -> Option<(u32, u32, u64)> {
+        let (start, (end, flush)) = self.trimmed.range(..=lpn).next_back()?;
+        (lpn < *end).then_some((*start, *end, *flush))
+    }
+
+    /// Takes a unit out of the trimmed range that it is in; the range's flush.
+    fn take_trimmed(&mut self, lpn: u32) -> Option<u64> {
+        let (start, end, flush) = self.trimmed_around(lpn)?;
+        self.trimmed.remove(&start);
+        for part in [start..lpn, lpn + 1..end] {
+            if !part.is_empty() {
+                self.trimmed.insert(part.start, (part.end, flush));
+            }
+        }
+        Some(flush)
+    }
+
     pub(super) fn flush_started(&mut self, slot: Slot) {
         self.started += 1;
         self.under_way.push((slot, self.started));
@@ -102,6 +152,7 @@ impl Journal {
             versions.retain(|version| version.flush >= ended);
             !versions.is_empty()
         });
+        self.trimmed.retain(|_, (_, flush)| *flush >= ended);
     }
 
     /// Whether it should be pruned.
@@ -118,7 +169,7 @@ impl Journal {
     /// Whether no power cut takes what the unit holds.
     pub(super) fn is_durable(&mut self, lpn: u32, is_on_flash: impl FnOnce(u32) -> bool) -> bool {
         match self.entries.entry(lpn) {
-            Entry::Vacant(_) => true,
+            Entry::Vacant(_) => self.trimmed_around(lpn).is_none(),
             Entry::Occupied(occupied) => {
                 let durable = is_on_flash(lpn);
                 if durable {
@@ -129,7 +180,8 @@ impl Journal {
         }
     }
 
-    /// Whether a power cut may take this block of the unit back to this.
+    /// Whether a power cut may take this block of the unit back to this, which is not what was last
+    /// written to it: to that the units of a trimmed range go back.
     pub(super) fn keeps(&self, lpn: u32, block: usize, held: Held) -> bool {
         let versions = self.entries.get(&lpn);
         versions.is_some_and(|versions| versions.iter().any(|version| version.held[block] == held))
@@ -137,16 +189,25 @@ impl Journal {
 
     /// The power is cut: what each unit falls back to if the program of what it holds has not
     /// ended, by ascending unit. The journal is empty, and no flush is under way.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = (u32, Version)> + use<> {
+    ///
+    /// `held` says what was last written to a unit.
+    pub(super) fn take(&mut self, held: impl Fn(u32) -> Box<[Held]>) -> Vec<(u32, Version)> {
         self.under_way.clear();
         self.prune_at = self.units_min;
-        let entries = std::mem::take(&mut self.entries);
-        entries.into_iter().filter_map(|(lpn, versions)| Some((lpn, versions.into_iter().next()?)))
+        let mut entries = std::mem::take(&mut self.entries);
+        for (start, (end, flush)) in std::mem::take(&mut self.trimmed) {
+            let version = |lpn| vec![Version { flush, mapped: true, held: held(lpn) }];
+            entries.extend((start..end).map(|lpn| (lpn, version(lpn))));
+        }
+        let oldest =
+            |(lpn, versions): (u32, Vec<Version>)| Some((lpn, versions.into_iter().next()?));
+        entries.into_iter().filter_map(oldest).collect()
     }
 
     /// Units with entries.
     #[cfg(test)]
     pub(super) fn units(&self) -> usize {
-        self.entries.len()
+        let trimmed: u32 = self.trimmed.iter().map(|(start, (end, _))| end - start).sum();
+        self.entries.len() + trimbench_core::units::index(trimmed.into())
     }
 }

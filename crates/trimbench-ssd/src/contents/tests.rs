@@ -281,3 +281,24 @@ fn power_loss_protection_loses_nothing() {
         assert_eq!(examine(&mut target, 0, 8), trimmed);
     }
 }
+
+#[test]
+fn a_trim_of_durable_data_takes_one_entry_and_each_unit_goes_back_by_itself() {
+    let mut target = drive(TrimmedReads::Zeroes);
+    let flush = || BlockCommand::Flush;
+    let trim = BlockCommand::Discard(range(0, 64 * 8));
+    run(&mut target, &[stamped(0, 80 * 8, 1), flush(), trim]);
+    // One of its units is written, flushed, and trimmed again; another is written in part.
+    run(&mut target, &[stamped(8 * 8, 8, 2), stamped(20 * 8, 3, 2)]);
+    target.power_cut().unwrap();
+    target.model_mut().check();
+    assert_eq!(examine(&mut target, 0, 80 * 8), stamps(0, 80 * 8, 1), "the TRIM was not flushed");
+    let trim = BlockCommand::Discard(range(0, 64 * 8));
+    run(&mut target, &[trim, stamped(8 * 8, 8, 2), flush()]);
+    run(&mut target, &[stamped(9 * 8, 8, 2), BlockCommand::Discard(range(8 * 8, 8))]);
+    target.power_cut().unwrap();
+    target.model_mut().check();
+    let mut expected = vec![Content::Zeroes; 64 * 8];
+    expected[8 * 8..9 * 8].copy_from_slice(&stamps(8 * 8, 8, 2));
+    assert_eq!(examine(&mut target, 0, 64 * 8), expected);
+}

@@ -171,11 +171,31 @@ fn journal(
         let mut before = None;
         contents.prune(|lpn| flash.locate_beside(lpn, now, &mut before).is_some());
     }
-    for lpn in units {
-        let mapped = flash.mapping.holder(lpn).is_some();
-        if mapped || with_free {
+    if with_free {
+        for lpn in units {
+            let mapped = flash.mapping.holder(lpn).is_some();
             contents.journal(lpn, mapped, || flash.locate(lpn, now).is_some());
         }
+        return;
+    }
+    // A TRIM: mostly of data that are on the flash, unit after unit.
+    let (mut durable, mut before) = (units.start..units.start, None);
+    for lpn in units {
+        let mapped = flash.mapping.holder(lpn).is_some();
+        if mapped && flash.locate_beside(lpn, now, &mut before).is_some() {
+            durable.end = lpn + 1;
+            continue;
+        }
+        if !durable.is_empty() {
+            contents.journal_trim(durable);
+        }
+        durable = lpn + 1..lpn + 1;
+        if mapped {
+            contents.journal(lpn, mapped, || false);
+        }
+    }
+    if !durable.is_empty() {
+        contents.journal_trim(durable);
     }
 }
 

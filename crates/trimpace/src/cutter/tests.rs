@@ -65,7 +65,7 @@ fn fake(cutting: Cutting, says: bool, extents: &[(u64, u64)]) -> (Box<Fake>, Ext
 }
 
 fn cutter(cutting: Cutting, says: bool, extents: &[(u64, u64)]) -> Cutter {
-    Cutter::new(fake(cutting, says, extents).0, 0, u64::MAX).unwrap()
+    Cutter::new(fake(cutting, says, extents).0, (0, u64::MAX), false).unwrap()
 }
 
 fn planner(cutting: Cutting, says: bool, extents: &[(u64, u64)]) -> Box<dyn Planner> {
@@ -110,7 +110,7 @@ fn whole_groups_of_ext4_are_joined_and_parts_are_not() {
     let all = calls(&mut cutter, limit(3, None));
     assert_eq!(all, [[0, 384, 3, 16], [384, 512, 2, 2]]);
     let mut later_ones =
-        Cutter::new(fake(EXT4, true, &[(130, 4), (300, 8)]).0, 0, u64::MAX).unwrap();
+        Cutter::new(fake(EXT4, true, &[(130, 4), (300, 8)]).0, (0, u64::MAX), false).unwrap();
     assert_eq!(calls(&mut later_ones, limit(3, None)), [[128, 384, 2, 12]]);
 }
 
@@ -148,7 +148,7 @@ fn ranges_follow_each_other_without_a_gap_and_end() {
 #[test]
 fn ranges_end_where_what_is_asked_for_ends() {
     let planner = planner(EXT4, true, &[(110, 4), (130, 4), (300, 8)]);
-    let mut cutter = Cutter::new(planner, 100 * MIB, 100 * MIB).unwrap();
+    let mut cutter = Cutter::new(planner, (100 * MIB, 100 * MIB), false).unwrap();
     let everything = cutter.everything();
     assert_eq!((everything.start, everything.length), (100 * MIB, 100 * MIB));
     let extent = StepExtent::Range(Bytes::mib(64));
@@ -170,7 +170,7 @@ fn the_whole_is_one_call() {
 fn only_what_is_asked_for_is_covered() {
     let part = |says: bool, extents: &[(u64, u64)], from: u64, length: u64| {
         let planner = fake(EXT4, says, extents).0;
-        let mut cutter = Cutter::new(planner, from * MIB, length * MIB).unwrap();
+        let mut cutter = Cutter::new(planner, (from * MIB, length * MIB), false).unwrap();
         calls(&mut cutter, limit(1, None))
     };
     let all = part(true, &[(10, 4), (110, 4), (130, 4), (260, 8), (310, 8)], 100, 200);
@@ -222,7 +222,7 @@ fn the_least_that_the_next_call_can_be_is_known_before_it() {
 #[test]
 fn what_is_freed_or_taken_meanwhile_counts_as_it_is_then() {
     let (planner, extents) = fake(EXT4, true, &[(10, 4), (130, 4), (260, 4), (270, 4)]);
-    let mut cutter = Cutter::new(planner, 0, u64::MAX).unwrap();
+    let mut cutter = Cutter::new(planner, (0, u64::MAX), false).unwrap();
     cutter.next(limit(1, None), PIECE).unwrap();
     assert_eq!(cutter.remaining(), amount(3, 12));
     // Of the second region all is taken, in the third something is freed.

@@ -22,6 +22,8 @@ const BTRFS_IOC_TREE_SEARCH_V2: libc::c_ulong = 0xC070_9411;
 const BTRFS_IOC_DEV_INFO: libc::c_ulong = 0xD000_941E;
 /// `_IOR(0x94, 31, struct btrfs_ioctl_fs_info_args)`.
 const BTRFS_IOC_FS_INFO: libc::c_ulong = 0x8400_941F;
+/// `_IOWR(0x94, 29, struct btrfs_ioctl_scrub_args)`: 1,024 bytes, the first word the device.
+const BTRFS_IOC_SCRUB_PROGRESS: libc::c_ulong = 0xC400_941D;
 const CHUNK_TREE: u64 = 3;
 const FREE_SPACE_TREE: u64 = 10;
 /// The object that all chunks belong to.
@@ -53,6 +55,18 @@ impl BtrfsChunk {
     /// Whether it holds data of files.
     pub fn is_data(&self) -> bool {
         self.flags & 1 != 0
+    }
+}
+
+/// Whether the filesystem of `directory` scrubs its device of this number just now; `None` if it
+/// does not say, as without `CAP_SYS_ADMIN`.
+pub fn btrfs_scrubs(directory: BorrowedFd<'_>, device: u64) -> Option<bool> {
+    let mut progress = [0_u64; 128];
+    progress[0] = device;
+    match call(directory, BTRFS_IOC_SCRUB_PROGRESS, &mut progress) {
+        Ok(()) => Some(true),
+        Err(Errno(libc::ENOTCONN)) => Some(false),
+        Err(_) => None,
     }
 }
 

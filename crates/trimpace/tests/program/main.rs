@@ -15,5 +15,6 @@ mod killed;
 mod meanwhile;
 mod ranges;
 mod refusals;
+mod service;
 mod stage;
 mod surroundings;

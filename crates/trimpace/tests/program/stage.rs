@@ -220,13 +220,17 @@ impl Running {
         Self(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
     pub(crate) fn is_over(&mut self) -> bool {
         self.0.as_mut().unwrap().try_wait().unwrap().is_some()
     }
 
     /// A signal by name, as `INT`.
     pub(crate) fn signal(&self, name: &str) {
-        run("kill", &["-s", name, &self.0.as_ref().unwrap().id().to_string()]);
+        run("kill", &["-s", name, &self.id().to_string()]);
     }
 
     /// What it did. It must end.
