@@ -14,7 +14,6 @@ use trimbench_core::{Bytes, Instant, Nanos, Ppm};
 
 pub use self::deadline::{PassDeadline, PassDeadlineError};
 pub use self::size::{SizeError, fstrim_size};
-use crate::config::CONFIG;
 use crate::exit::TrimRequest;
 use crate::law::LawChoice;
 use crate::probe::{KEEPER, ProbeKind};
@@ -22,6 +21,9 @@ use crate::selection::WhichMounts;
 
 #[cfg(test)]
 mod tests;
+
+/// Where the configuration of the service is looked for.
+pub const CONFIG: &str = "/etc/trimpace.toml";
 
 /// Trims mounted filesystems so gently that other programs keep a stated latency.
 #[derive(Debug, Parser)]

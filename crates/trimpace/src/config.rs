@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use trimbench_core::nearest::{did_you_mean, nearest};
 use trimbench_core::{Bytes, Nanos, Ppm, reason};
 
-use crate::args::{ProbeName, fstrim_size, positive_time, share};
+use crate::args::{CONFIG, ProbeName, fstrim_size, positive_time, share};
 use crate::law::LawChoice;
 use crate::planner::Leave;
 use crate::schedule::{Hours, Rhythm, Slot};
@@ -20,8 +20,6 @@ use crate::schedule::{Hours, Rhythm, Slot};
 #[cfg(test)]
 mod tests;
 
-/// Where it is looked for.
-pub const CONFIG: &str = "/etc/trimpace.toml";
 /// Where the service remembers, unless told otherwise.
 const STATE: &str = "/var/lib/trimpace";
 const DAY: Nanos = Nanos::from_secs(86_400);

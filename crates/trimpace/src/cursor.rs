@@ -100,8 +100,8 @@ struct Document {
     check: String,
 }
 
-/// Where the service remembers: on a disk what outlives a power cut, and in `/run` what changes with
-/// each call, so that a pass causes no writes of its own.
+/// Where the service remembers: on a disk what outlives a power cut, and in `/run` what changes
+/// with each call, so that a pass causes no writes of its own.
 #[derive(Debug)]
 pub struct Memory {
     lasting: OutputDirectory,

@@ -46,8 +46,8 @@ struct OpenRegion {
 }
 
 impl Cutter {
-    /// Asks for the free extents of all regions once, to know how much there is. A pass that goes on
-    /// keeps to their order: it would trim the least region each time.
+    /// Asks for the free extents of all regions once, to know how much there is. A pass that goes
+    /// on keeps to their order: it would trim the least region each time.
     ///
     /// # Errors
     /// Those of the filesystem's answer.

@@ -434,11 +434,12 @@ impl<'a> Service<'a> {
                 self.said.remove(path);
             }
             PassEnd::Interrupted => {
-                let why = cause.map_or_else(|| "interrupted".to_owned(), |it| it.to_string());
+                // The service's end may be seen by the pass first.
+                let why = cause.unwrap_or(Break::Asked);
                 say(&format!("{name}: stops: {why}; {bytes} discarded so far; {account}"));
             }
             PassEnd::Gone(why) => {
-                failure = Some((RETRY_SOON, Activity::Failing { because: (*why).to_owned() }));
+                failure = Some((LOOK, Activity::Failing { because: (*why).to_owned() }));
             }
             PassEnd::Refused(errno) if is_unsupported(*errno) => {
                 let because = "it, or its device, does not support discards".to_owned();

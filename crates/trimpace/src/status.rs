@@ -324,8 +324,8 @@ const METRICS: [MountMetric; 10] = [
     ),
     (
         "trimpace_overdue_seconds",
-        "By how much the begin of the next pass is late; one that was never trimmed is due since the \
-         service runs.",
+        "By how much the begin of the next pass is late; one that was never trimmed is due since \
+         the service runs.",
         |mount| Some(mount.overdue_s as f64),
     ),
     ("trimpace_trimming", "1 while the filesystem is trimmed, else 0.", |mount| {

@@ -1,5 +1,6 @@
 //! What a release has beside the program: units of systemd, the configuration, rules of alerts.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![expect(clippy::print_stderr, reason = "tests report what they skip")]
 
 use std::fs;
@@ -12,13 +13,11 @@ fn packaging(name: &str) -> PathBuf {
 
 /// What a program says; `None`, said, without the program.
 fn output(test: &str, program: &str, arguments: &[&str]) -> Option<Output> {
-    match Command::new(program).args(arguments).output() {
-        Ok(output) => Some(output),
-        Err(_) => {
-            eprintln!("SKIP {test}: no {program}");
-            None
-        }
+    let output = Command::new(program).args(arguments).output().ok();
+    if output.is_none() {
+        eprintln!("SKIP {test}: no {program}");
     }
+    output
 }
 
 fn text(output: &Output) -> String {
@@ -58,14 +57,18 @@ fn systemd_finds_nothing_wrong_with_the_units() {
     }
 }
 
+/// The line of an example, which has no space behind the mark of a comment.
+fn uncommented(line: &str) -> &str {
+    line.strip_prefix('#').filter(|line| !line.starts_with(' ')).unwrap_or(line)
+}
+
 #[test]
 fn the_packaged_configuration_is_valid_with_and_without_its_examples() {
     let config = fs::read_to_string(packaging("trimpace.toml")).unwrap();
     let parse = |text: &str| trimpace::config::Config::parse(text, Path::new("trimpace.toml"));
     let plain = parse(&config).unwrap();
     assert_eq!(plain, parse("").unwrap());
-    let uncomment = |line: &str| line.strip_prefix('#').filter(|line| !line.starts_with(' '));
-    let examples: Vec<&str> = config.lines().map(|line| uncomment(line).unwrap_or(line)).collect();
+    let examples: Vec<&str> = config.lines().map(uncommented).collect();
     let with = parse(&examples.join("\n")).unwrap();
     assert_eq!((with.mounts.len(), with.pause.while_active.len()), (1, 1));
 }

@@ -12,7 +12,7 @@ fn once(arguments: &[&str]) -> OnceArgs {
     let parsed = parse(&[&["once"], arguments].concat());
     match parsed.unwrap_or_else(|error| panic!("{arguments:?}: {error}")).command {
         PaceCommand::Once(once) => *once,
-        PaceCommand::Restore(_) | PaceCommand::KeepProbeFile => panic!("it is another command"),
+        other => panic!("{other:?}"),
     }
 }
 

@@ -138,7 +138,7 @@ fn drawn_slots_are_spread_and_stay() {
 }
 
 /// Of `db1` and `volume`, as computed once.
-const DRAWN: u32 = 0;
+const DRAWN: u32 = 8;
 
 /// Of the virtual year.
 const STEPS_AN_HOUR: u64 = 6;

@@ -68,8 +68,8 @@ fn a_line_says_what_is_done_when_and_what_was() {
 fn a_late_and_a_first_trim_are_told() {
     let mut late = mount(Activity::Queued);
     late.overdue_s = 39_600;
-    let expected = "/data: waits until another filesystem is trimmed; last 2026-03-09 01:00: 41 GiB in \
-                    12 min; overdue by 11.0 h\n";
+    let expected = "/data: waits until another filesystem is trimmed; last 2026-03-09 01:00: \
+                    41 GiB in 12 min; overdue by 11.0 h\n";
     assert_eq!(line(&late), expected);
     late.passes = Remembered::default();
     late.overdue_s = 0;

@@ -11,8 +11,10 @@ use crate::stage::{EXT4, Running, Stage, XFS, apart, holds_within, run, trimpace
 
 /// Longer than a pass here takes, and than the service needs to see what has changed.
 const PATIENCE: Nanos = Nanos::from_secs(40);
-/// A pass of some seconds: what a call takes is a hundredth of the time.
-const SLOWLY: &str = "probe = 'none'\nshare = '0.5%'\n";
+/// A pass of some seconds: calls take a small part of the time.
+const SLOWLY: &str = "probe = 'none'\nshare = '0.2%'\n";
+/// With many allocation groups, each of which takes a call.
+const MANY_CALLS: &[&str] = &["mkfs.xfs", "-q", "-K", "-d", "agcount=16"];
 
 /// A configuration of its own, and the state beside it.
 struct Host {
@@ -97,7 +99,7 @@ fn after_a_kill_the_next_service_goes_on_where_it_was() {
     let test = "service::after_a_kill_the_next_service_goes_on_where_it_was";
     let Some(folder) = apart(test) else { return };
     // XFS forgets what was trimmed: what is trimmed twice is counted twice.
-    let Some(stage) = Stage::new(&folder, "xfs", 2_048, XFS) else { return };
+    let Some(stage) = Stage::new(&folder, "xfs", 2_048, MANY_CALLS) else { return };
     let all = {
         let before = stage.discarded();
         run("fstrim", &[stage.point()]);
@@ -133,7 +135,7 @@ fn after_a_kill_the_next_service_goes_on_where_it_was() {
 fn it_stops_within_a_step_and_keeps_what_it_has_done() {
     let test = "service::it_stops_within_a_step_and_keeps_what_it_has_done";
     let Some(folder) = apart(test) else { return };
-    let Some(stage) = Stage::filled(&folder, "ext4", 512, EXT4) else { return };
+    let Some(stage) = Stage::new(&folder, "xfs", 2_048, MANY_CALLS) else { return };
     let host = Host::new(&folder, SLOWLY, &[&stage]);
     let service = host.begin();
     assert!(holds_within(PATIENCE, is_under_way), "{}", status());
@@ -155,7 +157,7 @@ fn it_stops_within_a_step_and_keeps_what_it_has_done() {
 fn it_gives_way_to_a_backup_and_goes_on_after_it() {
     let test = "service::it_gives_way_to_a_backup_and_goes_on_after_it";
     let Some(folder) = apart(test) else { return };
-    let Some(stage) = Stage::filled(&folder, "ext4", 512, EXT4) else { return };
+    let Some(stage) = Stage::new(&folder, "xfs", 2_048, MANY_CALLS) else { return };
     let lock = folder.join("backup.lock");
     let settings = format!("{SLOWLY}[pause]\nwhile-exists = ['{}']\n", lock.display());
     let host = Host::new(&folder, &settings, &[&stage]);
@@ -178,7 +180,7 @@ fn it_gives_way_to_a_backup_and_goes_on_after_it() {
 fn a_mount_that_comes_and_goes_is_trimmed_while_it_is_there() {
     let test = "service::a_mount_that_comes_and_goes_is_trimmed_while_it_is_there";
     let Some(folder) = apart(test) else { return };
-    let Some(stage) = Stage::filled(&folder, "ext4", 512, EXT4) else { return };
+    let Some(stage) = Stage::new(&folder, "xfs", 2_048, MANY_CALLS) else { return };
     let host = Host::new(&folder, SLOWLY, &[&stage]);
     let service = host.begin();
     assert!(holds_within(PATIENCE, is_under_way), "{}", status());
