@@ -17,6 +17,8 @@ use crate::{Mounted, Need, scratch};
 
 /// Capacity of the drive: more than any filesystem's least.
 const CAPACITY: Bytes = Bytes::gib(1);
+/// Of the kernel's log, where something is wrong.
+const KERNEL_LINES: usize = 40;
 /// Rounds whose files stay, and are looked at after each later cut.
 const KEPT: usize = 3;
 
@@ -130,8 +132,21 @@ impl CutFilesystem {
         if self.kept.len() > KEPT {
             self.kept.remove(0);
         }
-        let (faults, damage) = self.recover().unwrap_or_else(|why| (vec![why], None));
+        let (mut faults, mut damage) = self.recover().unwrap_or_else(|why| (vec![why], None));
+        if let Some(wrong) = faults.first_mut().or(damage.as_mut()).filter(|_| !flushes_lie) {
+            wrong.push_str(&self.kernel_said());
+        }
         PowerCut { changes, faults, damage }
+    }
+
+    /// The last lines of the kernel's log about the drive.
+    fn kernel_said(&self) -> String {
+        let log = Command::new("dmesg").output().map(|output| output.stdout).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log).into_owned();
+        let name = self.node().replace("/dev/", "");
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains(&name)).collect();
+        let last = &lines[lines.len().saturating_sub(KERNEL_LINES)..];
+        format!("\n{}", last.join("\n"))
     }
 
     /// Faults and damage, once the filesystem has recovered; or why it cannot be mounted.

@@ -11,6 +11,7 @@ mod killed;
 mod mutants;
 mod own_disk;
 mod reads;
+mod service;
 mod slow_drives;
 mod trial;
 mod virtual_time;
@@ -32,6 +33,7 @@ pub(crate) const SUBJECT: Subject = Subject {
         own_disk::ENTRY,
         virtual_time::ENTRY,
         killed::ENTRY,
+        service::ENTRY,
         mutants::ENTRY,
     ],
 };

@@ -11,8 +11,8 @@ use crate::common;
 
 /// Loop devices that nobody who asks for a free one gets.
 const NUMBERS: std::ops::Range<u32> = 600..900;
-/// Longer than anything here should take.
-const PATIENCE: Nanos = Nanos::from_secs(20);
+/// Longer than anything here should take, beside other tests on one disk.
+const PATIENCE: Nanos = Nanos::from_secs(120);
 
 pub(crate) const EXT4: &[&str] = &["mkfs.ext4", "-q", "-E", "nodiscard,lazy_itable_init=0"];
 pub(crate) const XFS: &[&str] = &["mkfs.xfs", "-q", "-K"];
