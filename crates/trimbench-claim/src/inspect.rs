@@ -13,6 +13,8 @@ use crate::mounts::{Mount, MountError, mount_of};
 use crate::sysfs::{BlockDevice, attribute, devices_of, names_in};
 
 mod place;
+
+pub use place::hyphenated;
 #[cfg(test)]
 mod tests;
 

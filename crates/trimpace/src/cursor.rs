@@ -10,6 +10,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use trimbench_claim::inspect::hyphenated;
 use trimbench_claim::mounts::Mount;
 use trimbench_claim::sysfs::devices_of;
 use trimbench_claim::{Durability, OutputDirectory, OutputError, Replaces};
@@ -263,7 +264,5 @@ pub fn identity_of(mount: &Mount) -> io::Result<String> {
 fn read_uuid(node: &Path, place: u64) -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open(node)?.read_exact_at(&mut bytes, place)?;
-    let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let part = |from: usize, to: usize| hex[from..to].concat();
-    Ok([part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)].join("-"))
+    Ok(hyphenated(&bytes))
 }

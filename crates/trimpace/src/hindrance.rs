@@ -9,6 +9,7 @@ use trimbench_claim::sysfs::{BlockDevice, attribute, btrfs_folder, devices_of, n
 use trimbench_linux::btrfs_scrubs;
 
 use crate::config::PauseRules;
+use crate::stack::find_below;
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,7 @@ pub fn hindrance(rules: &PauseRules, mount: &Mount, root: BorrowedFd<'_>) -> Opt
     if let Some(unit) = unit {
         return Some(format!("`{unit}` is active"));
     }
-    let arrays = || devices_of(mount).iter().find_map(busy_array);
+    let arrays = || devices_of(mount).iter().find_map(|device| find_below(device, &array_work));
     let btrfs = || busy_btrfs(mount, root);
     rules.md.then(arrays).flatten().or_else(|| rules.btrfs.then(btrfs).flatten())
 }
@@ -46,15 +47,11 @@ fn is_active(group: &Path, unit: &str, slices: usize) -> bool {
         || slices > 0 && below().iter().any(|group| is_active(group, unit, slices - 1))
 }
 
-/// An array below a device that is at work by itself.
-fn busy_array(device: &BlockDevice) -> Option<String> {
-    let whole = device.whole();
-    let action = whole.attribute("md/sync_action");
-    let action = action.filter(|action| !matches!(action.as_str(), "idle" | "frozen"));
-    match action {
-        Some(action) => Some(format!("the array {} is at `{action}`", whole.name)),
-        None => whole.below().iter().find_map(busy_array),
-    }
+/// What an array does by itself; `None` if it is none, or does nothing.
+fn array_work(device: &BlockDevice) -> Option<String> {
+    let action = device.attribute("md/sync_action")?;
+    let works = !matches!(action.as_str(), "idle" | "frozen");
+    works.then(|| format!("the array {} is at `{action}`", device.disk_name()))
 }
 
 fn busy_btrfs(mount: &Mount, root: BorrowedFd<'_>) -> Option<String> {

@@ -24,5 +24,6 @@ pub mod report;
 pub mod schedule;
 pub mod selection;
 pub mod service;
+mod stack;
 pub mod status;
 pub mod watch;

@@ -107,12 +107,12 @@ pub fn select(which: &WhichMounts, types: Option<&str>) -> Result<Selection, Sel
     select_of(&RunningSystem, which, types)
 }
 
-/// Whether `/etc/fstab` has `X-fstrim.notrim` for this mount point.
+/// The mount points for which `/etc/fstab` has `X-fstrim.notrim`.
 ///
 /// # Errors
 /// If the file is there and cannot be read.
-pub fn is_marked(mount_point: &Path) -> Result<bool, SelectionError> {
-    Ok(no_trim(&RunningSystem)?.iter().any(|marked| marked == mount_point))
+pub fn no_trim() -> Result<Vec<PathBuf>, SelectionError> {
+    no_trim_of(&RunningSystem)
 }
 
 /// What the rules look at.
@@ -143,7 +143,7 @@ fn select_of(
         mounts: system.mounts()?,
         types,
         unasked: list.is_mountinfo,
-        no_trim: if list.is_mountinfo { no_trim(system)? } else { Vec::new() },
+        no_trim: if list.is_mountinfo { no_trim_of(system)? } else { Vec::new() },
         users: if list.is_mountinfo { users(system)? } else { Vec::new() },
     };
     Ok(chooser.choose(&list.lines))
@@ -172,7 +172,7 @@ fn first_list(system: &dyn SystemFacts, files: &[PathBuf]) -> Result<MountList, 
     Err(SelectionError::NoList { files: files.to_vec() })
 }
 
-fn no_trim(system: &dyn SystemFacts) -> Result<Vec<PathBuf>, SelectionError> {
+fn no_trim_of(system: &dyn SystemFacts) -> Result<Vec<PathBuf>, SelectionError> {
     let path = Path::new(FSTAB);
     let content = system.file(path).map_err(|error| unreadable(path, error))?.unwrap_or_default();
     let lines = parse_list(&content).lines.into_iter();

@@ -32,7 +32,7 @@ use crate::schedule::{Rhythm, Slot, Turn};
 use crate::selection::ChosenMount;
 use crate::status::{Activity, BoardError, MountStatus, RUN, ServiceStatus, StatusBoard, local};
 use overseer::{Break, Overseer};
-use targets::{Found, Target, TargetList, obstacle};
+use targets::{Target, TargetList, obstacle};
 use watcher::Watcher;
 
 /// From one look at mounts, clock and hindrances to the next.
@@ -117,8 +117,7 @@ pub fn check_config(args: &ServiceArgs) -> (String, u8) {
         let now = Zoned::now();
         let line = |target: &Target| {
             let point = visible(&to_text(&target.path)).into_owned();
-            let mount = target.found.as_ref().ok().map(|found| &found.mount);
-            let volume = mount.and_then(|mount| identity_of(mount).ok());
+            let volume = target.found.as_ref().ok().and_then(|mount| identity_of(mount).ok());
             let slot = slot(&config, &host_name(), volume.as_deref().unwrap_or(&point))?;
             let promise = promise(&target.settings.rhythm(slot), &now);
             let why = target.found.as_ref().err().map(|why| format!("; now {}", why.clause()));
@@ -229,7 +228,7 @@ impl<'a> Service<'a> {
     fn look(&mut self, target: &Target) -> MountStatus {
         let name = visible(&to_text(&target.path)).into_owned();
         let activity = match &target.found {
-            Ok(found) => self.activity(target, found),
+            Ok(mount) => self.activity(target, mount),
             Err(why) => {
                 self.complain(&target.path, &why.clause());
                 why.activity()
@@ -255,8 +254,8 @@ impl<'a> Service<'a> {
     }
 
     /// What is to be done with a mount that is there.
-    fn activity(&mut self, target: &Target, found: &Found) -> Activity {
-        if let Err(why) = self.know(&target.path, &found.mount) {
+    fn activity(&mut self, target: &Target, mount: &Mount) -> Activity {
+        if let Err(why) = self.know(&target.path, mount) {
             self.complain(&target.path, &why);
             return Activity::Failing { because: why };
         }

@@ -51,8 +51,8 @@ pub struct MountStatus {
     pub every_s: u64,
     /// The hours in which, and the slot of this host in them.
     pub hours: Option<String>,
-    /// By how much the begin of the next pass is late, s; one that was never trimmed is due since
-    /// the service runs.
+    /// How late the next pass is, s; a filesystem that was never trimmed is due from the start of
+    /// the service.
     pub overdue_s: u64,
     /// What it does.
     pub activity: Activity,
@@ -324,8 +324,8 @@ const METRICS: [MountMetric; 10] = [
     ),
     (
         "trimpace_overdue_seconds",
-        "By how much the begin of the next pass is late; one that was never trimmed is due since \
-         the service runs.",
+        "How late the next pass is; a filesystem that was never trimmed is due from the start of \
+         the service.",
         |mount| Some(mount.overdue_s as f64),
     ),
     ("trimpace_trimming", "1 while the filesystem is trimmed, else 0.", |mount| {

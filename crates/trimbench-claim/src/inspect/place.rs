@@ -100,7 +100,7 @@ fn uuid_of(path: &Path, mount: &Mount) -> Option<String> {
 }
 
 /// 16 bytes as UUIDs are written.
-fn hyphenated(bytes: &[u8; 16]) -> String {
+pub fn hyphenated(bytes: &[u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     for (index, byte) in bytes.iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {

@@ -107,6 +107,9 @@ impl Journal {
 
     /// These units hold durable data and are about to be trimmed.
     pub(super) fn trim_durable(&mut self, units: Range<u32>) {
+        if units.is_empty() {
+            return;
+        }
         let own: Vec<u32> = self.entries.range(units.clone()).map(|(lpn, _)| *lpn).collect();
         for lpn in own {
             self.entries.remove(&lpn);

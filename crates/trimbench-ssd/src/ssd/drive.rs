@@ -21,7 +21,7 @@ impl Ssd {
         if let Some(flash) = &mut self.flash {
             let span = self.unit.span(range);
             if !self.config.power_loss_protection {
-                journal(contents, flash, (span.first..span.end, true), self.now);
+                journal_write(contents, flash, span.first..span.end, self.now);
             }
             for lpn in span.partial() {
                 if flash.mapping.holder(lpn).is_none() {
@@ -152,51 +152,46 @@ impl Ssd {
         if let (Some(contents), Some(flash)) = (&mut self.contents, &mut self.flash)
             && !self.config.power_loss_protection
         {
-            // Nothing changes in a unit that is free already.
-            journal(contents, flash, (freed, false), self.now);
+            journal_trim(contents, flash, freed, self.now);
         }
     }
 }
 
-/// These units are about to change, those that hold no data only if so said: keeps what they hold.
-/// Before that, while all that the journal was told of has happened, it forgets what it need not
-/// keep any more, if that may be much.
-fn journal(
-    contents: &mut Contents,
-    flash: &mut Ftl,
-    (units, with_free): (Range<u32>, bool),
-    now: Instant,
-) {
+/// While all that the journal was told of has happened, it forgets what it need not keep any more,
+/// if that may be much.
+fn prune(contents: &mut Contents, flash: &mut Ftl, now: Instant) {
     if contents.is_overgrown() {
         let mut before = None;
         contents.prune(|lpn| flash.locate_beside(lpn, now, &mut before).is_some());
     }
-    if with_free {
-        for lpn in units {
-            let mapped = flash.mapping.holder(lpn).is_some();
-            contents.journal(lpn, mapped, || flash.locate(lpn, now).is_some());
-        }
-        return;
+}
+
+/// These units are about to be written: keeps what they hold.
+fn journal_write(contents: &mut Contents, flash: &mut Ftl, units: Range<u32>, now: Instant) {
+    prune(contents, flash, now);
+    for lpn in units {
+        let mapped = flash.mapping.lookup(lpn).is_some();
+        contents.journal(lpn, mapped, || flash.locate(lpn, now).is_some());
     }
-    // A TRIM: mostly of data that are on the flash, unit after unit.
+}
+
+/// These units are about to be trimmed: keeps what they hold, mostly data that are on the flash,
+/// unit after unit. Nothing changes in a unit that is free already.
+fn journal_trim(contents: &mut Contents, flash: &mut Ftl, units: Range<u32>, now: Instant) {
+    prune(contents, flash, now);
     let (mut durable, mut before) = (units.start..units.start, None);
     for lpn in units {
-        let mapped = flash.mapping.holder(lpn).is_some();
-        if mapped && flash.locate_beside(lpn, now, &mut before).is_some() {
+        if flash.locate_beside(lpn, now, &mut before).is_some() {
             durable.end = lpn + 1;
             continue;
         }
-        if !durable.is_empty() {
-            contents.journal_trim(durable);
-        }
-        durable = lpn + 1..lpn + 1;
-        if mapped {
-            contents.journal(lpn, mapped, || false);
-        }
-    }
-    if !durable.is_empty() {
         contents.journal_trim(durable);
+        durable = lpn + 1..lpn + 1;
+        if flash.mapping.lookup(lpn).is_some() {
+            contents.journal(lpn, true, || false);
+        }
     }
+    contents.journal_trim(durable);
 }
 
 impl Drive for Ssd {

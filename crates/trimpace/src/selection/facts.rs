@@ -13,10 +13,10 @@ use trimbench_claim::sysfs::{BlockDevice, attribute, btrfs_folder, devices_of, n
 use trimbench_core::Errno;
 use trimbench_core::text::{to_text, visible};
 
+use crate::stack::find_below;
+
 /// Major number of loop devices.
 const LOOP: u32 = 7;
-/// How many devices may stand on each other: the kernel itself allows fewer.
-const DEEPEST: u32 = 32;
 
 /// A device that a filesystem is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,11 +136,11 @@ fn facts_of(device: &BlockDevice) -> DeviceFacts {
         name: device.name.clone(),
         granularity: device.number("queue/discard_granularity"),
         is_read_only: device.own_number("ro") == Some(1),
-        removable: first(device, DEEPEST, &|device| device.number("removable") == Some(1)),
-        looped: first(device, DEEPEST, &|device| {
+        removable: first(device, |device| device.number("removable") == Some(1)),
+        looped: first(device, |device| {
             device.whole().numbers().is_some_and(|(major, _)| major == LOOP)
         }),
-        degraded: first(device, DEEPEST, &|device| {
+        degraded: first(device, |device| {
             device.number("md/degraded").is_some_and(|missing| missing > 0)
         }),
     }
@@ -158,10 +158,6 @@ fn btrfs_lacks_a_device(mount: &Mount) -> bool {
 }
 
 /// The name of the first of a device and those below it of which `is` holds.
-fn first(device: &BlockDevice, depth: u32, is: &dyn Fn(&BlockDevice) -> bool) -> Option<String> {
-    if is(device) {
-        return Some(device.name.clone());
-    }
-    let below = if depth == 0 { Vec::new() } else { device.below() };
-    below.iter().find_map(|device| first(device, depth - 1, is))
+fn first(device: &BlockDevice, is: impl Fn(&BlockDevice) -> bool) -> Option<String> {
+    find_below(device, &|device| is(device).then(|| device.name.clone()))
 }

@@ -9,7 +9,7 @@ use trimbench_core::reason;
 use crate::config::{Config, MountConfig, MountSettings, PauseRules};
 use crate::hindrance::hindrance;
 use crate::pass::is_read_only;
-use crate::selection::{ChosenMount, WhichMounts, is_marked, select};
+use crate::selection::{ChosenMount, SelectionError, WhichMounts, no_trim, select};
 use crate::status::Activity;
 
 const TABLE: &str = "/proc/self/mountinfo";
@@ -22,12 +22,7 @@ pub(super) struct Target {
     pub(super) path: PathBuf,
     pub(super) settings: MountSettings,
     /// It, or why it cannot be trimmed.
-    pub(super) found: Result<Found, Unfit>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) mount: Mount,
+    pub(super) found: Result<Mount, Unfit>,
 }
 
 /// Why a mount cannot be trimmed now.
@@ -83,7 +78,7 @@ impl TargetList {
         let target = |chosen: ChosenMount| Target {
             path: chosen.mount.mount_point.clone(),
             settings: config.defaults,
-            found: Ok(Found { mount: chosen.mount }),
+            found: Ok(chosen.mount),
         };
         let targets: Vec<Target> = selection.chosen.into_iter().map(target).collect();
         self.listed = Some((table, targets.clone()));
@@ -93,12 +88,13 @@ impl TargetList {
 
 fn named(mounts: &[MountConfig]) -> Result<Vec<Target>, (PathBuf, String)> {
     let table = own_mounts().map_err(|error| (TABLE.into(), error.to_string()))?;
+    let marked = no_trim().map_err(|error| (LISTS[0].into(), error.to_string()))?;
     let target = |wanted: &MountConfig| {
         let path = wanted.path.clone();
         let mount = table.iter().rfind(|mount| mount.mount_point == path);
         let found = match mount {
             None => Err(Unfit::NotMounted),
-            Some(mount) => fit(mount).map(|()| Found { mount: mount.clone() }),
+            Some(mount) => fit(mount, &marked).map(|()| mount.clone()),
         };
         Target { path, settings: wanted.settings, found }
     };
@@ -107,9 +103,8 @@ fn named(mounts: &[MountConfig]) -> Result<Vec<Target>, (PathBuf, String)> {
 
 /// Whether the service may trim it. A filesystem that is read-only may have found an error, and its
 /// map of free space be wrong.
-fn fit(mount: &Mount) -> Result<(), Unfit> {
-    let marked = is_marked(&mount.mount_point).map_err(|error| Unfit::Wrong(error.to_string()))?;
-    if marked {
+fn fit(mount: &Mount, marked: &[PathBuf]) -> Result<(), Unfit> {
+    if marked.contains(&mount.mount_point) {
         return Err(Unfit::Excluded("`X-fstrim.notrim` stands in `/etc/fstab`".to_owned()));
     }
     if is_read_only(mount) {
@@ -120,10 +115,10 @@ fn fit(mount: &Mount) -> Result<(), Unfit> {
 
 /// The mount on this directory, held open.
 pub(super) fn chosen(path: &Path) -> Result<ChosenMount, Unfit> {
-    let selection = select(&WhichMounts::Named(path.to_owned()), None);
-    let selection = selection.map_err(|error| Unfit::Wrong(error.to_string()))?;
+    let wrong = |error: SelectionError| Unfit::Wrong(error.to_string());
+    let selection = select(&WhichMounts::Named(path.to_owned()), None).map_err(wrong)?;
     let chosen = selection.chosen.into_iter().next().ok_or(Unfit::NotMounted)?;
-    fit(&chosen.mount)?;
+    fit(&chosen.mount, &no_trim().map_err(wrong)?)?;
     Ok(chosen)
 }
 
